@@ -8,6 +8,7 @@ again.
 import ctypes
 import os
 import platform
+import sys
 
 # Parameters of mallopt(3).
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
@@ -20,7 +21,8 @@ def keep_freed_memory() -> None:
     `GLIBC_TUNABLES` or `MALLOC_…`.
     """
     is_set = any(name.startswith(("GLIBC_TUNABLES", "MALLOC_")) for name in os.environ)
-    if is_set or platform.libc_ver()[0] != "glibc":
+    # Elsewhere `libc_ver` would search Python's own file for it.
+    if is_set or sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return
     libc = ctypes.CDLL(None)
     libc.mallopt(_ARENA_MAX, 1)

@@ -33,9 +33,11 @@ def test_freed_memory_is_kept(settings, is_kept):
     assert (int(finished.stdout) < PAGES // 10) == is_kept
 
 
-def test_another_c_library_is_left_alone(monkeypatch):
+@pytest.mark.parametrize(("system", "library"), [("linux", ""), ("darwin", "glibc")])
+def test_another_c_library_is_left_alone(monkeypatch, system, library):
     from rnnsearch_tf import allocation
 
-    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
     monkeypatch.setattr(allocation.ctypes, "CDLL", lambda name: pytest.fail("it was called"))
     allocation.keep_freed_memory()
