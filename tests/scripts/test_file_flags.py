@@ -1,6 +1,7 @@
 """Flags that name outputs are checked before a command begins."""
 
 import os
+import re
 import socket
 import sys
 from pathlib import Path
@@ -104,6 +105,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         "--folder=file/new": f"--folder file/new: {tmp_path / 'file'}: Not a directory",
     }
     assert {flag: run(flag) for flag in said} == {f: (False, f"{s}\n") for f, s in said.items()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "socket"]
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # which root is never told
     assert run("--lines=/dev/null") == (False, "--lines /dev/null: Permission denied\n")
     unwritable = ("--file=/proc/new", "--folder=/proc/new") if Path("/proc").exists() else ()
@@ -113,8 +115,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
 
 
 def test_a_home_that_the_shell_has_not_written_out():
-    for path in ("~/model", "~"):
-        with pytest.raises(
-            UsageError, match=f"--model_dir {path}: the shell does not expand ~ here"
-        ):
+    for path in ("~/model", "~", "~\\model"):
+        said = re.escape(f"--model_dir {path}: the shell does not expand ~ here")
+        with pytest.raises(UsageError, match=said):
             check_path("model_dir", OUTPUT_FOLDER, path)

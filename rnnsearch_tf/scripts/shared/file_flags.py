@@ -3,7 +3,7 @@
 import dataclasses
 import errno
 import os
-import tempfile
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -64,8 +64,10 @@ def _check_folder(path: str) -> None:
 
 def _check_writable(folder: Path) -> None:
     """Check that a folder is writable by trying: os.access would allow root to write to /proc."""
+    made = folder / f".{uuid.uuid4().hex}"
     try:
-        Path(tempfile.mkdtemp(dir=folder)).rmdir()
+        made.mkdir(0o700)  # `mkdtemp` would try other names without end on Windows
+        made.rmdir()
     except OSError as error:
         raise OSError(error.errno, f"{folder}: cannot be written: {error.strerror}") from error
 
@@ -135,7 +137,7 @@ def check_path(name: str, file_type: FileType, value: str) -> None:
     """
     for path in value.split(",") if file_type.has_several else [value]:
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
-        if path == "~" or path.startswith("~/"):
+        if path == "~" or path.startswith(("~/", "~\\")):
             raise UsageError(f"{where}: the shell does not expand ~ here; use $HOME instead")
         if not (file_type.has_stream and path == "-"):
             with input_errors(where):
