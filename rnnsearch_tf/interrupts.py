@@ -20,7 +20,8 @@ LEFT_BEHIND = "rnnsearch-"  # begins the name of a thread that a command does no
 _GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
 _HANDLED = 0  # no signal's number
 _HANGUP = getattr(signal, "SIGHUP", None)  # Windows lacks it
-_ENDING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number]
+_BREAK = getattr(signal, "SIGBREAK", None)  # Ctrl-Break, on Windows alone
+_ENDING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP, _BREAK) if number]
 
 _watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
 _has_raised = threading.Event()

@@ -120,6 +120,20 @@ def test_signals_that_are_ignored_stay_so_and_a_closed_terminal_sends_two():
     assert (received, twice) == ([], [signal.SIGHUP] * 2)
 
 
+BREAK = """
+import signal
+signal.SIGBREAK = getattr(signal, "SIGBREAK", None) or signal.SIGUSR1  # as Windows has it
+from rnnsearch_tf.interrupts import deferred
+with deferred() as received:
+    signal.raise_signal(signal.SIGBREAK)
+print(received == [signal.SIGBREAK])
+"""
+
+
+def test_training_waits_for_the_end_of_an_update_after_ctrl_break_too():
+    assert run(BREAK).stdout == "True\n"
+
+
 def test_another_thread_handles_no_signals():
     def received() -> list[int]:
         with deferred() as numbers:
