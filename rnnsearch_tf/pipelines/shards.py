@@ -34,13 +34,23 @@ def absolute(path: str) -> str:
 
 
 def matching(pattern: str) -> list[str]:
-    """List the files that a pattern matches, by name; InputError if there are none."""
+    """List the files that a pattern matches, by name; InputError if there are none.
+
+    As in a shell, its wildcards match nothing hidden, such as a Mac's .DS_Store.
+    """
     with input_errors(pattern):
         found = [each.path for each in FileSystems.match([pattern])[0].metadata_list]
+    base = len(folder_of(pattern))
+    if "/." not in f"/{pattern[base:]}":  # it does not ask for hidden files itself
+        found = [path for path in found if not any(map(_is_hidden, path[base:].split("/")))]
     paths = sorted(path for path in found if f"/{_UNFINISHED}" not in path)
     if not paths:
         raise InputError(f"{pattern}: no such file")
     return paths
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") and name not in (".", "..")
 
 
 def unfinished_folder(output: str) -> str:

@@ -18,8 +18,8 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 
 
 def check_kit_folder(folder: str | Path) -> None:
-    """Raise an InputError if the folder is not empty."""
-    if Path(folder).is_dir() and any(Path(folder).iterdir()):
+    """Raise an InputError if the folder is not empty, but for what a Mac's Finder leaves in it."""
+    if Path(folder).is_dir() and {path.name for path in Path(folder).iterdir()} - {".DS_Store"}:
         raise InputError(f"{folder}: is not empty, and nothing was overwritten")
 
 

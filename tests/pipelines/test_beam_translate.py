@@ -143,6 +143,20 @@ def test_a_record_that_would_fill_the_memory_is_not_read(tmp_path):
         list(shards.read_lines(str(path)))
 
 
+def test_a_wildcard_matches_nothing_hidden(tmp_path):
+    for name in ("a.en", ".DS_Store", "._a.en", "b/c.en", ".git/d.en"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+
+    def found(pattern: str) -> list[str]:
+        return [path[len(f"{tmp_path}/") :] for path in shards.matching(f"{tmp_path}/{pattern}")]
+
+    assert found("*") == ["a.en"]
+    assert found("**") == ["a.en", "b/c.en"]
+    assert found(".*.en") == found("._a.en") == ["._a.en"]
+    assert found(".git/*") == [".git/d.en"]
+
+
 @pytest.mark.parametrize("name", ["../../a", "./a", "b//a", r"b\..\a"])
 def test_no_name_of_a_bucket_leads_out_of_the_output(monkeypatch, name):
     monkeypatch.setattr(shards, "matching", lambda pattern: [f"gs://text/{name}"])

@@ -42,6 +42,12 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+def test_what_a_macs_finder_leaves_is_nothing(tmp_path):
+    (tmp_path / ".DS_Store").touch()
+    kit.write_kit(tmp_path)
+    assert (tmp_path / "README.md").exists()
+
+
 def test_a_package_that_is_read_only_and_its_owners(tmp_path):
     kit.write_kit(tmp_path / "package")
     parts = [tmp_path / "package", *(tmp_path / "package").rglob("*")]
