@@ -24,6 +24,7 @@ Paths = str | Path | Sequence[str | Path]  # one or several
 # A full disk, a full quota, a file larger than allowed; such an error need not name its file.
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _RETRY_SECONDS = 0.1
+_PATIENCE = 2.0  # seconds
 _PACKAGE = Path(__file__).parent
 
 
@@ -111,8 +112,21 @@ def move_over(temporary: Path, path: Path) -> None:
     synchronize(temporary)
     if path.exists():
         take_mode(temporary, path)
-    os.replace(temporary, path)
+    _patiently(os.replace, temporary, path)
     synchronize(path.parent)
+
+
+def _patiently(rename: Callable[[Path, Path], None], old: Path, new: Path) -> None:
+    """Rename; Windows refuses it while another program, as a virus scanner, has a file open."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            rename(old, new)
+            return
+        except PermissionError:
+            if sys.platform != "win32" or time.monotonic() >= end:
+                raise
+        time.sleep(_RETRY_SECONDS)
 
 
 def take_mode(path: Path, old: Path) -> None:
@@ -205,12 +219,23 @@ def synchronize(path: str | Path) -> None:
     try:
         descriptor = os.open(path, flags)
         try:
-            os.fsync(descriptor)
+            _flush(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
         if error.errno not in _NO_SYNC or not Path(path).is_dir():
             raise
+
+
+def _flush(descriptor: int) -> None:
+    """Wait until an open file is on the disk; on a Mac, `fsync` leaves it in the disk's memory."""
+    if sys.platform == "darwin":
+        import fcntl  # Windows lacks it
+
+        with contextlib.suppress(OSError):  # not every file system has it
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
 
 
 @contextlib.contextmanager
@@ -292,7 +317,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
             yield temporary
             for part in [*temporary.rglob("*"), temporary]:
                 synchronize(part)
-            os.rename(temporary, target)
+            _patiently(os.rename, temporary, target)
             synchronize(target.parent)
     finally:
         remove()

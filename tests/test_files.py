@@ -250,6 +250,57 @@ def test_a_folder_that_cannot_be_synced_is_left(tmp_path, monkeypatch, call, cod
             files.synchronize(tmp_path / "file")
 
 
+@pytest.mark.parametrize("has_call", [True, False])
+def test_a_mac_empties_the_memory_of_its_disk(tmp_path, monkeypatch, has_call):
+    fcntl = pytest.importorskip("fcntl")
+    called = []
+
+    def full_sync(descriptor: int, command: int) -> None:
+        called.append(command)
+        if not has_call:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", full_sync)
+    monkeypatch.setattr(os, "fsync", lambda _: called.append("fsync"))
+    files.synchronize(tmp_path)
+    assert called == ([51] if has_call else [51, "fsync"])
+
+
+@pytest.mark.parametrize("rename", ["replace", "rename"])
+def test_windows_waits_until_a_file_is_not_open_elsewhere(tmp_path, monkeypatch, rename):
+    refusals = [PermissionError(errno.EACCES, "open elsewhere")] * 2
+    real = getattr(os, rename)
+
+    def refuse_at_first(old: Path, new: Path) -> None:
+        if refusals:
+            raise refusals.pop()
+        real(old, new)
+
+    def write() -> None:
+        if rename == "replace":
+            write_atomically(tmp_path / "new", b"text")
+        else:
+            with new_folder(tmp_path / "new"):
+                pass
+
+    monkeypatch.setattr(files, "_RETRY_SECONDS", 0)
+    monkeypatch.setattr(files, "synchronize", lambda _: None)
+    monkeypatch.setattr(os, rename, refuse_at_first)
+    with pytest.raises(PermissionError):
+        write()
+    monkeypatch.setattr(sys, "platform", "win32")
+    write()
+    assert not refusals and [path.name for path in tmp_path.iterdir()] == ["new"]
+    monkeypatch.setattr(files, "_PATIENCE", 0)
+    refusals += [PermissionError(errno.EACCES, "open elsewhere")]
+    (tmp_path / "new").unlink() if rename == "replace" else (tmp_path / "new").rmdir()
+    with pytest.raises(PermissionError):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path, monkeypatch):
     on_disk: list[tuple[Path, bool]] = []
     named = tmp_path / "named"

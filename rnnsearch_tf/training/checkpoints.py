@@ -1,5 +1,6 @@
 """Checkpoints, from which a training run resumes."""
 
+import contextlib
 import re
 import shutil
 from pathlib import Path
@@ -107,7 +108,9 @@ class Checkpoints:
         return list(self._folder.glob(f"ckpt-{number}.*"))
 
     def _remove(self, number: int) -> None:
+        """Remove a checkpoint; what Windows keeps, as another program reads it, goes next time."""
         for path in self._files(number):
-            path.unlink()
+            with contextlib.suppress(OSError):
+                path.unlink()
         for path in self._folder.glob(f"ckpt-{number}_temp*"):
             shutil.rmtree(path, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Lines of output: what is done when a command breaks off is kept, and resumed."""
 
+import errno
 import gzip
 import json
 import os
@@ -223,6 +224,22 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     ):  # fmt: skip
         (tmp_path / "out.partial.jsonl").write_text(content)
         assert "missing or damaged; delete PARTIAL to start over" in refused("--resume")
+
+
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [("win32", "another process is writing it"), ("linux", "missing or damaged")],
+)
+def test_a_journal_that_windows_keeps_readers_from_is_being_written(
+    capsys, broken_off, monkeypatch, system, said
+):
+    def refuse(_: bytes) -> None:
+        monkeypatch.setattr(sys, "platform", system)
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(resumable_file, "parse_json", refuse)
+    (line,) = fails(capsys, *broken_off, "--resume")
+    assert said in line
 
 
 def pairs_to_resume(folder: Path) -> list[str]:

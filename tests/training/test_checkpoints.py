@@ -1,8 +1,8 @@
 """Checkpoints: the newest two, whole or not at all, with the state of the training."""
 
 import dataclasses
+import errno
 import json
-import resource
 from pathlib import Path
 
 import pytest
@@ -66,6 +66,7 @@ def test_a_full_disk_leaves_the_older_ones(tmp_path, checkpoints, variable):
     """A limit on a file's size stops the same calls that a full disk stops."""
     for value in (10, 20):
         save(checkpoints, variable, value)
+    resource = pytest.importorskip("resource", reason="of POSIX")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
@@ -75,6 +76,24 @@ def test_a_full_disk_leaves_the_older_ones(tmp_path, checkpoints, variable):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert names(tmp_path) == both(1, 2)
     assert restored(tmp_path) == (2, 20.0, 20)
+
+
+def test_one_that_another_program_has_open_is_removed_the_next_time(
+    tmp_path, checkpoints, variable, monkeypatch
+):
+    """Windows removes no file that is open."""
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "open elsewhere", str(path))
+
+    for value in (10, 20):
+        save(checkpoints, variable, value)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        save(checkpoints, variable, 30)
+    assert names(tmp_path) == both(1, 2, 3)
+    save(checkpoints, variable, 40)
+    assert names(tmp_path) == both(3, 4)
 
 
 def cut(content: bytearray) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import os
+import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -135,6 +136,8 @@ class ResumableFile(LineStream):
                     self._size, self.has_failed = size, has_failed
                     self._kept += len(line)
         except (OSError, ValueError, OverflowError, KeyError, TypeError) as error:
+            if sys.platform == "win32" and isinstance(error, PermissionError):
+                raise _AnotherProcessError(self._partial) from error  # its lock keeps readers off
             raise InputError(
                 f"{self._journal}: missing or damaged; delete {self._partial} to start over"
             ) from error
