@@ -216,3 +216,21 @@ def test_only_scripts_know_flags(module):
 @pytest.mark.parametrize("module", PATHS)
 def test_every_module_has_a_name_that_says_something(module):
     assert not FORBIDDEN_NAMES & set(module.split("."))
+
+
+# --- Windows --------------------------------------------------------------------------------------
+
+NOT_ON_WINDOWS = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+
+
+def needs_posix(path: Path) -> bool:
+    """Whether importing a file imports what Windows lacks, and skips no test."""
+    tree = ast.parse(path.read_text("utf-8"))
+    names = {alias.name for node in import_nodes(tree, False) for alias in node.names}
+    skips = any(ast.unparse(node).startswith("pytest.importorskip(") for node in tree.body)
+    return bool(names & NOT_ON_WINDOWS) and not skips
+
+
+def test_windows_can_import_all_modules_and_tests():
+    files = [*PATHS.values(), *Path(__file__).parent.rglob("*.py")]
+    assert [path for path in files if needs_posix(path)] == []

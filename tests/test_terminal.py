@@ -12,7 +12,6 @@ from typing import NamedTuple
 import bars_on_terminal
 import pytest
 from rich.console import Console
-from terminal_screen import TerminalScreen
 
 from rnnsearch_tf import progress
 from rnnsearch_tf.bars import Row, drawn
@@ -116,6 +115,8 @@ class Painted(NamedTuple):
 
 def painted(name: str, columns: int = 80, keys: bytes = b"", **environment: str) -> Painted:
     """Run a script on a terminal, and type keys once it shows two bars."""
+    from terminal_screen import TerminalScreen  # it skips the test on Windows
+
     with TerminalScreen(columns) as screen:
         process = screen.start([sys.executable, bars_on_terminal.__file__, name], environment)
         views = []

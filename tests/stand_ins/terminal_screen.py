@@ -1,18 +1,22 @@
 """A terminal for a process, and what a person sees on it, as pyte draws it."""
 
-import fcntl
 import os
-import pty
 import select
 import struct
 import subprocess
-import termios
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import pyte
+import pytest
+
+pytest.importorskip("termios", reason="of POSIX")
+
+import fcntl
+import pty
+import termios
 
 _ROWS = 40  # so many that nothing is scrolled away
 

@@ -6,7 +6,6 @@ import math
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 from pathlib import Path
@@ -21,7 +20,6 @@ import tensorflow as tf
 from forked import ForkedProcess
 from scripted_train_step import ScriptedTrainStep
 from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
-from terminal_screen import TerminalScreen
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import subwords
@@ -78,6 +76,8 @@ def scripted(monkeypatch) -> None:
 @pytest.mark.usefixtures("scripted")
 def test_a_signal_leaves_a_clean_terminal_and_a_directory_that_is_resumed(tmp_path, flags):
     """Exact resuming is tested in test_resume.py."""
+    from terminal_screen import TerminalScreen  # it skips the test on Windows
+
     path = tmp_path / "model"
     flags = [*flags, "--learning_rate_schedule=constant", f"--model_dir={path}"]
     typed = False
@@ -209,6 +209,7 @@ def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags
     before = {name for name in contents(path) if "checkpoints" in name}
     size = (path / "checkpoints" / DATA).stat().st_size
     flags = [*flags, "--epochs=3", f"--model_dir={path}"]
+    resource = pytest.importorskip("resource", reason="of POSIX")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, hard))
     try:
