@@ -6,6 +6,9 @@ import importlib
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ PAGES = [
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "export/README.md", "benchmark/README.md"),
     *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")),
 ]
+OF_THE_PACKAGE = [str(path.relative_to(ROOT)) for path in ROOT.glob("rnnsearch_tf/**/*.md")]
 SCRIPTS = {
     path.stem: path.stem.replace("_", "-")
     for path in (ROOT / "rnnsearch_tf" / "scripts").glob("*.py")
@@ -108,17 +112,21 @@ def test_every_page_of_the_site_is_in_its_navigation():
 
 
 def shell_lines(page: str) -> Iterator[str]:
-    """Lines of the shell: in blocks, fenced or indented, continued ones joined; and in the text."""
-    text = read(page)
+    """Lines of the shell: in blocks, continued ones joined; and in the text."""
     yield from (
         span for span in code_spans(page) if re.match(r"(rnnsearch-[\w-]+ |make |python )", span)
     )
+    for block in shell_blocks(page):
+        yield from re.sub(r"\\\n", " ", block).splitlines()
+
+
+def shell_blocks(page: str) -> list[str]:
+    """Blocks of the shell, fenced or indented."""
+    text = read(page)
     fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
     rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     indented = re.findall(r"(?:^ {4}[^\n]*\n)+", rest, re.M)
-    blocks = [block for kind, block in fenced if kind in ("sh", "bash", "console")]
-    for block in [*blocks, *indented]:
-        yield from re.sub(r"\\\n", " ", block).splitlines()
+    return [*(block for kind, block in fenced if kind in ("sh", "bash", "console")), *indented]
 
 
 def code_spans(page: str) -> list[str]:
@@ -157,6 +165,24 @@ def test_commands_take_their_flags(page):
             assert flag in flags(name) or command.passes_on, f"{name} has no --{flag}"
             if value and flag in command.flags and not MADE_UP.search(value):
                 copy.deepcopy(command.flags[flag]).parse(value)  # an int must be one
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, "CHANGELOG.md", *OF_THE_PACKAGE}))
+def test_no_command_has_a_comment_behind_it(page):
+    """An interactive zsh, as on a Mac, takes it for arguments."""
+    lines = [line for block in shell_blocks(page) for line in block.splitlines()]
+    assert [line for line in lines if re.search(r"\S\s+#", line)] == []
+
+
+def test_a_csv_file_of_excel_becomes_pairs(tmp_path):
+    (command,) = (block for block in shell_blocks("docs/faq.md") if "import csv" in block)
+    _, *arguments = shlex.split(textwrap.dedent(command))
+    csv = '\ufeffIt is cold.,"Il fait froid, ici."\r\na,b,c\r\n'
+    (tmp_path / "pairs.csv").write_bytes(csv.encode())
+    subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
+    assert (tmp_path / "pairs.tsv").read_text("utf-8") == (
+        "It is cold.\tIl fait froid, ici.\na\tb\n"
+    )
 
 
 @for_each
