@@ -253,7 +253,7 @@ def test_a_folder_that_cannot_be_synced_is_left(tmp_path, monkeypatch, call, cod
 @pytest.mark.parametrize("has_call", [True, False])
 def test_a_mac_empties_the_memory_of_its_disk(tmp_path, monkeypatch, has_call):
     fcntl = pytest.importorskip("fcntl")
-    called = []
+    called: list[int | str] = []
 
     def full_sync(descriptor: int, command: int) -> None:
         called.append(command)

@@ -54,7 +54,7 @@ def _take_away() -> None:
     for name in _MODULES:
         sys.modules[name] = None  # type: ignore[assignment]
     os.open, os.fsync = _open_on_windows, _fsync_on_windows  # type: ignore[assignment]
-    os.get_blocking = _get_blocking_on_windows  # type: ignore[assignment]
+    os.get_blocking = _get_blocking_on_windows
 
 
 def _open_on_windows(path: Any, flags: int, *rest: Any, **named: Any) -> int:
