@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import typing
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
@@ -322,6 +323,11 @@ class DecodingConfig:
             f"min_length_ratio {self.min_length_ratio}: must be at most max_length_ratio, "
             f"{self.max_length_ratio}",
         )
+
+    def max_target_tokens(self, source_tokens: int) -> int:
+        """Return the most tokens that a translation can have, `</s>` counted on both sides."""
+        longest = math.ceil(self.max_length_ratio * source_tokens - 1e-6)
+        return min(longest, self.max_length + 1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
@@ -81,6 +82,7 @@ def run() -> int:
     )
     if not _is_typed():
         results = output.counted(results, "line")
+    results = _told_of_length(results, translator.config.decoding, output.done)
     output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
 
@@ -123,6 +125,25 @@ def _checked(
         warn_of_cut_lines(COMMAND, translator, texts, before=done, source_name="line")
         done += len(window)
         yield window
+
+
+def _told_of_length(
+    translations: Iterable[Translation], decoding: DecodingConfig, done: int
+) -> Iterator[Translation]:
+    """Pass translations on, and say at the end how many are as long as they may be."""
+    longest = []
+    for number, result in enumerate(translations, done + 1):
+        best = result.hypotheses[0]
+        # Of a translation whose tokens are words, its model's source tokens are not known.
+        length = 0 if best.pieces else len(best.tokens)
+        if length > 1 and length == decoding.max_target_tokens(len(result.source_tokens)):
+            longest.append(number)
+        yield result
+    if longest:
+        COMMAND.warn(
+            f"{len(longest):,} translations, the first of line {longest[0]:,}, are as long as "
+            "--max_length_ratio and --max_length let them be: they may be cut off"
+        )
 
 
 def _output(

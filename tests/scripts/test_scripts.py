@@ -15,6 +15,7 @@ from scripted_engine import MAX_LENGTH, answer, engine, made_model
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.scripts import (
     aligner,
     evaluate,
@@ -174,6 +175,21 @@ def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir,
     expected = [text.decode() for text in served["translation"].numpy()]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
     assert expected[1]
+
+
+def test_translations_as_long_as_they_may_be_are_told(capsys):
+    decoding = DecodingConfig(max_length=4, max_length_ratio=1.5)  # 5 and 3 tokens of 4 and 2
+
+    def result(source: int, target: int, pieces: int = 0) -> Translation:
+        best = Hypothesis("a", 0.0, 0.0, ("a",) * target, pieces=("a",) * pieces)
+        return Translation("x", (best,), ("x",) * source)
+
+    results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
+    assert list(translate._told_of_length(iter(results), decoding, 10)) == results
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("rnnsearch-translate: 2 translations, the first of line 12, are as long")
+    assert list(translate._told_of_length(results[:1], decoding, 0)) == results[:1]
+    assert capsys.readouterr().err == ""
 
 
 def test_lines_in_lines_out(capsys, engine, tmp_path):
