@@ -182,7 +182,7 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
 
     def result(source: int, target: int, pieces: int = 0) -> Translation:
         best = Hypothesis("a", 0.0, 0.0, ("a",) * target, pieces=("a",) * pieces)
-        return Translation("x", (best,), ("x",) * source)
+        return Translation("x", ("x",) * source, (best,))
 
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
     assert list(translate._told_of_length(iter(results), decoding, 10)) == results
