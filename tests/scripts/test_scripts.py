@@ -181,7 +181,7 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
     decoding = DecodingConfig(max_length=4, max_length_ratio=1.5)  # 5 and 3 tokens of 4 and 2
 
     def result(source: int, target: int, pieces: int = 0) -> Translation:
-        best = Hypothesis("a", 0.0, 0.0, ("a",) * target, pieces=("a",) * pieces)
+        best = Hypothesis("a", ("a",) * target, 0.0, 0.0, pieces=("a",) * pieces)
         return Translation("x", ("x",) * source, (best,))
 
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
