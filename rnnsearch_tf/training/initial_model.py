@@ -43,11 +43,16 @@ class InitialModel:
     def settings_over(self, config: Config) -> Config:
         """Return a config with this model's architecture, sizes, tokenizer and decoding options.
 
-        Candidate words are off: they need a lexicon, which a new model does not have.
+        Candidate words are off: they need a lexicon, which a new model does not have. So is
+        `correct_spelling` with subwords, for the new text may be in capitals.
         """
         own = self._config
         of_text = {name: getattr(own, name) for name in _OF_TEXT}
-        decoding = dataclasses.replace(own.decoding, candidate_words=0)
+        decoding = dataclasses.replace(
+            own.decoding,
+            candidate_words=0,
+            correct_spelling=own.decoding.correct_spelling and not self.subwords,
+        )
         return dataclasses.replace(config, model=own.model, decoding=decoding, **of_text)
 
     def check(self, config: Config) -> None:
