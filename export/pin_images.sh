@@ -37,4 +37,4 @@ GRAFANA_IMAGE=$grafana${others:+
 $others}
 END
 mv "$new" .env
-cat .env
+grep -E '^(TF_SERVING|NGINX|PROMETHEUS|GRAFANA)_IMAGE=' .env # and no password

@@ -217,9 +217,11 @@ def test_images_are_pinned(tmp_path):
     used = {re.findall(r"\$\{(\w+)", service["image"])[0] for service in services().values()}
     assert used == set(images)
     pinned = (tmp_path / ".env").read_text()
-    (tmp_path / ".env").write_text("EXPORT_DIR=/exports\nTF_SERVING_IMAGE=mine\nLISTEN=0.0.0.0")
-    assert pin(tmp_path, f"Digest: {DIGEST}").returncode == 0
-    assert (tmp_path / ".env").read_text() == pinned + "EXPORT_DIR=/exports\nLISTEN=0.0.0.0\n"
+    others = "GRAFANA_PASSWORD=secret\nLISTEN=0.0.0.0"
+    (tmp_path / ".env").write_text(f"TF_SERVING_IMAGE=mine\n{others}")
+    again = pin(tmp_path, f"Digest: {DIGEST}")
+    assert (again.returncode, again.stdout) == (0, pinned)
+    assert (tmp_path / ".env").read_text() == f"{pinned}{others}\n"
 
 
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
@@ -334,6 +336,11 @@ def test_from_outside_only_nginx_is_reached_and_over_tls(with_components):
     assert all(source["namespaceSelector"] for source in allowed["from"])
     (model_server, names) = policy["spec"]["egress"]
     assert [port["port"] for port in names["ports"]] == [53, 53]
+    budgets = [each["spec"]["selector"] for each in by_kind(resources, "PodDisruptionBudget")]
+    assert any(matches(selector, page["metadata"]["labels"]) for selector in budgets)
+    _, wait = only(page["spec"])["lifecycle"]["preStop"]["exec"]["command"]
+    longest = 40  # proxy_read_timeout of nginx.conf
+    assert int(wait) + longest < page["spec"]["terminationGracePeriodSeconds"]
     (own,) = documents("kubernetes/networkpolicy.yaml")
     assert model_server["to"] == [{"podSelector": own["spec"]["podSelector"]}]
     assert page["metadata"]["labels"]["rnnsearch-rest"] == "allowed"
