@@ -22,10 +22,19 @@ fi
 # Workers write into it at 2 and 70, wrong flags and a bug: srun gives the highest status of all.
 given_up=$folder/.given-up-$SLURM_JOB_ID
 : > "$given_up"
-# It waits for the worker, which gets SIGTERM too and saves.
-worker='trap : TERM; "$@"; status=$?; case $status in 2 | 70) echo $status >> "$0" ;; esac; exit $status'
+# Slurm signals this shell, and with some proctrack plugins all its children. So the worker ignores
+# SIGTERM and gets a SIGHUP in its place, once for each: it saves and ends, and this shell waits.
+worker='
+(trap "" TERM; exec "$@") &
+trap "kill -HUP $! 2>/dev/null" TERM
+wait $!
+while kill -0 $! 2>/dev/null; do wait $!; done
+wait $!; status=$?
+case $status in 2 | 70) echo $status >> "$0" ;; esac
+exit $status'
+# --label: each line of the log begins with the number of its worker.
 # --cpus-per-task again: SLURM 22.05 and 23.02 do not pass it on.
-srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 \
+srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 --label \
     bash -c "$worker" "$given_up" rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \

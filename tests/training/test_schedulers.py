@@ -255,22 +255,27 @@ def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
 
 # SLURM's script, with stand-ins for srun and scontrol.
 
-# One worker ends with WORKER, another with STATUS, which is the higher one.
+# One worker ends with WORKER, another with STATUS, which is the higher one. Where STOPPED is
+# "task", SIGTERM is sent to what srun was given alone, twice; with "all", to its child too.
 SRUN = """#!/bin/sh
 printf '%s\\n' "$@" > "$NOTES/srun"
-shift 2
+shift 3
 "$@" &
 if [ -n "$STOPPED" ]; then
     until [ -s "$NOTES/begun" ]; do sleep 0.01; done
-    kill -TERM "$(cat "$NOTES/begun")"
+    [ "$STOPPED" = task ] || kill "$(cat "$NOTES/begun")"
+    kill $!
+    until [ -e "$NOTES/asked" ] || ! kill -0 $!; do sleep 0.01; done
     kill $!
 fi
 wait $!
+echo $? > "$NOTES/task"
 exit $STATUS
 """
 TRAIN = """#!/bin/sh
 [ -z "$STOPPED" ] && exit $WORKER
-trap 'sleep 0.3; touch "$NOTES/saved"; exit 143' TERM
+trap 'exit 1' TERM
+trap 'trap "" HUP; touch "$NOTES/asked"; sleep 0.3; touch "$NOTES/saved"; exit 129' HUP
 echo $$ > "$NOTES/begun"
 sleep 9 > "$NOTES/slept" 2>&1 &
 wait
@@ -311,11 +316,11 @@ def submit(tmp_path, monkeypatch):
 
 def test_slurm_starts_the_same_training(submit):
     status, said, notes = submit("folder")
-    assert (status, said, set(notes)) == (0, "", {"srun"})
+    assert (status, said, set(notes)) == (0, "", {"srun", "task"})
     written = notes["srun"].replace("=folder/", f"={MOUNT}/").splitlines()
-    cores, end, *_shell, _script, _mark, command = written[:7]
-    arguments = written[7:]
-    assert (cores, end) == ("--cpus-per-task=8", "--kill-on-bad-exit=1")
+    shell = written.index("bash")
+    assert written[:shell] == ["--cpus-per-task=8", "--kill-on-bad-exit=1", "--label"]
+    command, *arguments = written[written.index("rnnsearch-train") :]
     assert [command] == template()["command"]
     assert flags(arguments) == settings(template()["args"])
 
@@ -326,21 +331,24 @@ def test_slurm_requeues_what_was_lost(submit, status):
     assert submit("folder", status=status)[2]["scontrol"] == "requeue 17\n"
 
 
-def test_slurm_waits_for_a_worker_that_is_stopped_and_saves(submit, monkeypatch):
-    monkeypatch.setenv("STOPPED", "yes")
+@pytest.mark.parametrize("signaled", ["task", "all"])
+def test_slurm_waits_for_a_worker_that_is_stopped_and_saves(submit, monkeypatch, signaled):
+    monkeypatch.setenv("STOPPED", signaled)
     status, said, notes = submit("folder", status=143)
     assert (status, said) == (143, "")
     assert {"saved", "scontrol"} <= set(notes)
+    assert notes["task"] == "129\n"
 
 
 def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
     for status in (2, 70):
-        assert submit("folder", status=status)[::2] == (status, {"srun": ANY})
+        notes = {"srun": ANY, "task": f"{status}\n"}
+        assert submit("folder", status=status)[::2] == (status, notes)
         # Of the other workers, killed or lost with it, the status is higher.
-        assert submit("folder", status=137, worker=status)[::2] == (137, {"srun": ANY})
+        assert submit("folder", status=137, worker=status)[::2] == (137, notes)
     assert [path.name for path in Path("folder").iterdir()] == ["train.en.gz"]
     monkeypatch.setenv("SLURM_RESTART_COUNT", "100")
-    assert submit("folder", status=75)[::2] == (75, {"srun": ANY})
+    assert submit("folder", status=75)[::2] == (75, {"srun": ANY, "task": "75\n"})
 
 
 def test_slurms_script_needs_a_folder_with_text(submit):
