@@ -119,6 +119,25 @@ def held() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def by_default() -> Iterator[None]:
+    """Let signals end the process at once, in a block of native code that keeps Python waiting.
+
+    Signals that are ignored stay so. Outside the main thread, nothing is changed.
+    """
+    if _pending:  # else it would be forgotten
+        raise KeyboardInterrupt(_pending[0])
+    earlier: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in _ENDING}
+        earlier = {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
+    _restore(dict.fromkeys(earlier, signal.SIG_DFL))
+    try:
+        yield
+    finally:
+        _restore(earlier)
+
+
+@contextlib.contextmanager
 def forced(say: Callable[[int], int]) -> Iterator[None]:
     """End the process when a signal comes and Python cannot raise KeyboardInterrupt.
 

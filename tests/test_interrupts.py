@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rnnsearch_tf.interrupts import deferred
+from rnnsearch_tf.interrupts import by_default, deferred, held, raised
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the mutex is Linux's")
 
@@ -163,3 +163,15 @@ def test_a_signal_while_tensorflow_is_imported_ends_a_command():
     done = run(WHILE_IMPORTING)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "importer: interrupted\n"
+
+
+def test_no_handler_is_left_for_native_code_and_no_signal_is_forgotten():
+    with raised():
+        handler = signal.getsignal(signal.SIGTERM)
+        with by_default():
+            assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) == handler
+        with pytest.raises(KeyboardInterrupt), held():
+            signal.raise_signal(signal.SIGTERM)
+            with by_default():
+                raise AssertionError

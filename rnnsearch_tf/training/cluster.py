@@ -51,6 +51,16 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     )
 
 
+def direct_connections(workers: list[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable with which gRPC asks no proxy (`http_proxy`) for these workers.
+
+    Hosts that the environment names already stay: gRPC reads `no_proxy` only without this variable.
+    """
+    before = environment.get("no_grpc_proxy", environment.get("no_proxy", ""))
+    hosts = [worker.rpartition(":")[0] for worker in workers]
+    return {"no_grpc_proxy": ",".join([before, *hosts] if before else hosts)}
+
+
 def _of_tf_config(text: str) -> Cluster:
     try:
         config = parse_json(text)

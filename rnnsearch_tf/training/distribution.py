@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
+from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, LostWorkerError, first_line
 from rnnsearch_tf.extras import package
 from rnnsearch_tf.tf_functions import graph_function
-from rnnsearch_tf.training.cluster import Cluster, find_cluster
+from rnnsearch_tf.training.cluster import Cluster, direct_connections, find_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
@@ -45,6 +46,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
     cluster = cluster or find_cluster(None, None, os.environ)
+    os.environ.update(direct_connections(cluster.workers, os.environ))
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec({"worker": cluster.workers}),
         task_type="worker",
@@ -53,7 +55,9 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         num_accelerators={"GPU": len(tf.config.get_visible_devices("GPU"))},
     )
     try:
-        return tf.distribute.MultiWorkerMirroredStrategy(resolver)
+        # It waits for the others, and no handler of Python's would run. TensorFlow takes SIGTERM.
+        with interrupts.by_default():
+            return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
         is_gone = isinstance(error, (*_WORKER_GONE, tf.errors.DeadlineExceededError))
         kind = LostWorkerError if is_gone else InputError

@@ -52,6 +52,11 @@ class ForkedProcess:
         receiver.close()
 
     @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def returncode(self) -> int | None:
         """The exit status; the negative number of the signal that ended it; None while it runs."""
         return self._process.exitcode

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.training.cluster import Cluster, expand_hosts, find_cluster
+from rnnsearch_tf.training.cluster import Cluster, direct_connections, expand_hosts, find_cluster
 
 SLURM = {
     "SLURM_JOB_ID": "1234567",
@@ -144,3 +144,16 @@ def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
 def test_what_is_missing_or_impossible_is_told(workers, index, message):
     with pytest.raises(UsageError, match=message):
         find_cluster(workers, index, {})
+
+
+@pytest.mark.parametrize(
+    ("environment", "hosts"),
+    [
+        ({}, "a,b.c"),
+        ({"no_proxy": "d"}, "d,a,b.c"),
+        ({"no_grpc_proxy": "e", "no_proxy": "d"}, "e,a,b.c"),
+        ({"no_grpc_proxy": "", "no_proxy": "d"}, "a,b.c"),
+    ],
+)
+def test_no_proxy_is_asked_for_workers(environment, hosts):
+    assert direct_connections(["a:1", "b.c:2"], environment) == {"no_grpc_proxy": hosts}

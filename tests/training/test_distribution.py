@@ -3,7 +3,10 @@
 Several GPUs are stood in for by logical CPUs, several machines by processes on this one.
 """
 
+import os
 import signal
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -150,6 +153,25 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
     assert "not those of the chief" in written[1].splitlines()[-1]
 
 
+def catches(process: ForkedProcess, number: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{process.pid}/status").read_text("utf-8")
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_a_worker_that_waits_for_the_others(tmp_path, flags, number):
+    waiting, never = start_workers([*flags, f"--model_dir={tmp_path / 'model'}"])
+    never.kill()
+    assert any("waiting for all 2" in line for line in waiting.stderr)
+    while catches(waiting, number):
+        time.sleep(0.01)
+    waiting.send_signal(number)
+    assert waiting.wait(60) == -number
+
+
 def test_the_learning_rate_is_the_chiefs(tmp_path):
     path = tmp_path / "weights.npy"
     finish(ForkedProcess(train_on_devices.run_own_rates, 2, path))
@@ -217,9 +239,11 @@ def test_several_machines_use_their_gpus(monkeypatch):
     def build(resolver: Any) -> str:
         return f"{resolver.num_accelerators()['GPU']} GPUs of each"
 
+    monkeypatch.setenv("no_grpc_proxy", "")
     monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [kind] * 2)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", build)
     assert build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0)) == "2 GPUs of each"
+    assert os.environ.get("no_grpc_proxy") == "a,b"  # noqa: SIM112
 
 
 def test_other_numbers_of_gpus_are_told_and_other_internal_errors_are_bugs():
@@ -281,6 +305,7 @@ def test_workers_that_do_not_come_together_say_so(monkeypatch):
     def late(resolver):
         raise tf.errors.DeadlineExceededError(None, None, "Barrier timed out\nof many words")
 
+    monkeypatch.setenv("no_grpc_proxy", "")
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", late)
     with pytest.raises(InputError, match=r"2 workers could not connect: Barrier timed out$"):
         build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0))

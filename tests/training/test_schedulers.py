@@ -144,6 +144,12 @@ def test_the_flags_are_those_of_rnnsearch_train():
             copy.deepcopy(COMMAND.flags[name]).parse(value)
 
 
+def test_a_worker_that_waits_for_the_others_can_be_stopped():
+    """TensorFlow catches SIGTERM then; and no signal ends process 1 by default."""
+    assert "\nSTOPSIGNAL SIGHUP\n" in (CLUSTER / "Dockerfile").read_text("utf-8")
+    assert read("pod/pod.yaml")["template"]["spec"]["shareProcessNamespace"] is True
+
+
 def test_vertex_ai_starts_the_same_training():
     pools = read("vertex.yaml")["workerPoolSpecs"]
     for pool in pools:
