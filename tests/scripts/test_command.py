@@ -168,6 +168,21 @@ tf.get_logger().warning("another")
     assert "another" in done.stderr and "retracing" not in done.stderr
 
 
+@pytest.mark.parametrize("debug", [True, False])
+def test_words_of_a_library_that_crashes_are_shown_where_that_is_asked_for(monkeypatch, debug):
+    if not debug:
+        monkeypatch.delenv("RNNSEARCH_DEBUG")
+    code = """
+import os
+from rnnsearch_tf.scripts.shared.command import quiet_start
+with quiet_start():
+    os.write(2, b"no AVX")
+    os._exit(3)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "no AVX" if debug else "")
+
+
 def test_no_garbage_is_collected_while_tensorflow_loads():
     code = """
 import gc

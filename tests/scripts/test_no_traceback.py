@@ -290,6 +290,7 @@ def test_a_package_that_is_missing_is_no_bug(capsys):
 def test_a_bug_is_a_line_that_names_a_file_with_its_traceback(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("RNNSEARCH_DEBUG")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert raising(KeyError("a\nb")).run([]) == BUG
     (report,) = tmp_path.iterdir()
     assert capsys.readouterr().err == (
@@ -299,6 +300,20 @@ def test_a_bug_is_a_line_that_names_a_file_with_its_traceback(capsys, monkeypatc
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     assert raising(KeyError()).run([]) == BUG
     assert "RNNSEARCH_DEBUG=1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_bug_of_a_process_has_its_traceback_in_the_log_and_its_status(
+    capsys, monkeypatch, tmp_path, debug
+):
+    if not debug:
+        monkeypatch.delenv("RNNSEARCH_DEBUG")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["paint"])
+    assert raising(KeyError("a")).run(None) == BUG
+    said = capsys.readouterr().err
+    assert "Traceback" in said and "in main" in said
+    assert debug or said.splitlines()[-1].startswith("paint: this is a bug (KeyError: 'a')")
 
 
 def test_a_bug_is_raised_where_that_is_asked_for():

@@ -184,8 +184,9 @@ class Command:
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
 
-        An error that nobody foresaw, a bug, leaves its traceback in a file that the line names; it
-        is raised instead where the environment has RNNSEARCH_DEBUG.
+        An error that nobody foresaw, a bug, leaves its traceback in a file that the line names, and
+        on standard error unless that is a terminal; it is raised instead where the environment has
+        RNNSEARCH_DEBUG.
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
@@ -195,7 +196,7 @@ class Command:
         open_closed_streams()
         if arguments is None:
             with interrupts.forced(self._interrupted):
-                status = self.run(main, sys.argv[1:])
+                status = self._run_or_show_bug(main)
                 interrupts.end(status)
                 return status
         try:
@@ -223,6 +224,14 @@ class Command:
         finally:
             close_bars()
             drop_unwritten()
+
+    def _run_or_show_bug(self, main: Callable[[], int | None]) -> int:
+        """Run with the arguments of the process; of a bug that is raised, Python's status is 1."""
+        try:
+            return self.run(main, sys.argv[1:])
+        except Exception:
+            traceback.print_exc()
+            return BUG
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
         others = [argument for argument in arguments if argument not in _HELP]
@@ -308,9 +317,15 @@ class Command:
             print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
 
     def _reported(self, error: Exception, arguments: list[str]) -> str:
-        """Write the traceback of a bug to a file, and return a line that names both."""
+        """Write the traceback of a bug to a file, and return a line that names both.
+
+        A container's files may be lost with it, its standard error is kept.
+        """
         versions = f"rnnsearch_tf {rnnsearch_tf.__version__}, Python {platform.python_version()}"
         lines = [versions, shlex.join([self.name, *arguments]), *traceback.format_exception(error)]
+        if not sys.stderr.isatty():
+            with contextlib.suppress(OSError):  # it may be on a full disk
+                print("\n".join(lines), file=sys.stderr)
         bug = f"this is a bug ({type(error).__name__}: {first_line(error)[:200]})"
         try:
             descriptor, path = tempfile.mkstemp(".txt", f"{self.name}-")
@@ -362,7 +377,8 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug, what they wrote is shown after all. What is loaded the first time stays: to search a
+    a bug, what they wrote is shown after all; when the process crashes, it is lost, and shown only
+    with RNNSEARCH_DEBUG, which hides nothing. What is loaded the first time stays: to search a
     million objects for garbage again and again as they are made takes a quarter of the time of
     loading them. InputError if TensorFlow is not installed.
     """
@@ -376,7 +392,8 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     sys.stderr.flush()
     kept = os.dup(2)
     with _temporary_file() as captured:
-        os.dup2(captured.fileno(), 2)
+        if _DEBUG not in os.environ:
+            os.dup2(captured.fileno(), 2)
         gc.disable()
         try:
             with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
