@@ -19,7 +19,8 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     echo "$text: cannot be read" >&2
     exit 2
 fi
-# Workers write into it at 2 and 70, wrong flags and a bug: srun gives the highest status of all.
+# Workers write into it at 1, 2 and 70, which come again (bad input, wrong flags, a bug): srun gives
+# the highest status of all.
 given_up=$folder/.given-up-$SLURM_JOB_ID
 : > "$given_up"
 # Slurm signals this shell, and with some proctrack plugins all its children. So the worker ignores
@@ -30,7 +31,7 @@ trap "kill -HUP $! 2>/dev/null" TERM
 wait $!
 while kill -0 $! 2>/dev/null; do wait $!; done
 wait $!; status=$?
-case $status in 2 | 70) echo $status >> "$0" ;; esac
+case $status in 1 | 2 | 70) echo $status >> "$0" ;; esac
 exit $status'
 # --label: each line of the log begins with the number of its worker.
 # --cpus-per-task again: SLURM 22.05 and 23.02 do not pass it on.
@@ -48,7 +49,7 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 --label \
     --valid_target="$folder/valid.fr.gz"
 status=$?
 # A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
-# 1 may be the lock of a lost machine.
+# 75 may also be the lock of a lost machine.
 reason=$(cat "$given_up")
 rm -f "$given_up"
 if [ "$status" -ne 0 ] && [ -z "$reason" ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then

@@ -27,10 +27,14 @@ class UsageError(InputError):
     status = 2
 
 
-class LostWorkerError(InputError):
-    """Another machine of a training run no longer answers: the same command on all resumes it."""
+class TemporaryError(InputError):
+    """A problem that ends by itself, such as another process in a folder: try again later."""
 
     status = 75  # EX_TEMPFAIL in sysexits.h
+
+
+class LostWorkerError(TemporaryError):
+    """Another machine of a training run no longer answers: the same command on all resumes it."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config, check_choice
 from rnnsearch_tf.digests import file_digest
-from rnnsearch_tf.errors import InputError, did_you_mean, input_errors
+from rnnsearch_tf.errors import InputError, TemporaryError, did_you_mean, input_errors
 from rnnsearch_tf.files import (
     check_regular,
     check_space,
@@ -164,9 +164,9 @@ class ModelDirectory:
     def locked(self) -> Iterator[None]:
         """Make the folder, and keep other training runs out of it while the block runs.
 
-        InputError if it cannot be made, or another training run is active in it.
+        InputError if it cannot be made, TemporaryError if another training run is active in it.
         """
-        busy = InputError(f"{self.path}: another training run is active here")
+        busy = TemporaryError(f"{self.path}: another training run is active here")
         with contextlib.ExitStack() as stack:
             with input_errors(f"{self.path}: cannot be written"):
                 self.path.mkdir(parents=True, exist_ok=True)

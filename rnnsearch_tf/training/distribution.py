@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import StrategyName
-from rnnsearch_tf.errors import InputError, LostWorkerError, first_line
+from rnnsearch_tf.errors import InputError, LostWorkerError, TemporaryError, first_line
 from rnnsearch_tf.extras import package
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.cluster import Cluster, direct_connections, find_cluster
@@ -140,12 +140,18 @@ class Workers:
                 raise
             raise InputError(f"the workers' numbers of GPUs differ: {first_line(error)}") from error
 
-    def check(self, problem: str | None) -> None:
-        """Wait until all workers have called this; fail together if one has a problem."""
-        failed = self._sum([float(problem is not None)], chief_only=False)
-        if failed[0]:
+    def check(self, problem: str | InputError | None) -> None:
+        """Wait until all workers have called this; fail together if one has a problem.
+
+        The error of the others is a TemporaryError unless waiting mends nothing.
+        """
+        error = InputError(problem) if isinstance(problem, str) else problem
+        lasts = error is not None and not isinstance(error, TemporaryError)
+        failed, lasting = self._sum([float(error is not None), float(lasts)], chief_only=False)
+        if failed:
             self.leave()
-            raise InputError(problem or "another worker failed; see its messages")
+            kind = InputError if lasting else TemporaryError
+            raise error or kind("another worker failed; see its messages")
 
     def leave(self) -> None:
         """Wait until all are about to end, or have ended."""
@@ -153,7 +159,7 @@ class Workers:
         with contextlib.suppress(*_WORKER_GONE):
             self._sum([0.0], chief_only=False)
 
-    def check_same(self, text: str, problem: str) -> None:
+    def check_same(self, text: str, problem: str | InputError) -> None:
         """Wait for all workers; fail together if the text of one is not the chief's."""
         mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
         chiefs = float(self.broadcast([mine])[0])

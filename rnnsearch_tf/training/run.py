@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+import rnnsearch_tf
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.training_data import TrainingData
@@ -168,6 +169,8 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
         for hint in text.hints():
             say(hint)
 
+    versions = f"rnnsearch_tf {rnnsearch_tf.__version__} and TensorFlow {tf.__version__}"
+    workers.check_same(versions, f"this worker has {versions}, which the chief has not")
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)
     workers.check(None if _appears(directory) else f"{path}: must be shared by all workers")
@@ -250,10 +253,10 @@ def _summaries(directory: ModelDirectory, config: Config, validation_set: Any) -
 
 def _on_chief(workers: Workers, act: Callable[[], object]) -> None:
     """Act on the chief alone; the other workers wait for it, and fail with it."""
-    problem = None
+    problem: InputError | None = None
     if workers.is_chief:
         try:
             act()
         except InputError as error:
-            problem = str(error)
+            problem = error
     workers.check(problem)

@@ -16,7 +16,7 @@ from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, TemporaryError, first_line
 from rnnsearch_tf.evaluation.best_weights import record_score, selection_score, stops_early
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -145,8 +145,10 @@ class Trainer:
         updates = self._state.updates
         self._workers.check_same(
             str(updates),
-            f"{self._directory.path}: its checkpoint is not the chief's; the model directory must "
-            "be one folder that all workers share",
+            TemporaryError(  # NFS may show it late
+                f"{self._directory.path}: its checkpoint is not the chief's; the model directory "
+                "must be one folder that all workers share"
+            ),
         )
         records = self._directory.read_log()
         # An evaluation that was broken off is made again: it has one record, or none yet.

@@ -20,8 +20,9 @@ from forked import ForkedProcess
 from training_process import start_workers
 from training_result import assert_same_weights, updates, weights
 
+import rnnsearch_tf
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.errors import InputError, LostWorkerError
+from rnnsearch_tf.errors import InputError, LostWorkerError, TemporaryError
 from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -263,6 +264,25 @@ def test_a_worker_that_is_gone_is_told_in_a_line():
     ):
         raise tf.errors.UnavailableError(None, None, text)
     assert caught.value.status == 75  # with which schedulers begin again
+
+
+def test_workers_compare_their_versions(tmp_path, flags, monkeypatch, capsys):
+    monkeypatch.setattr(Workers, "broadcast", lambda self, values: [0.0])
+    assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
+    versions = f"rnnsearch_tf {rnnsearch_tf.__version__} and TensorFlow {tf.__version__}"
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith(f"this worker has {versions}, which the chief has not")
+
+
+@pytest.mark.parametrize("kind", [TemporaryError, InputError])
+def test_all_workers_end_with_the_status_of_the_one_that_fails(monkeypatch, kind):
+    workers = Workers(build_strategy("one"))
+    with pytest.raises(kind, match="own") as own:
+        workers.check(kind("own"))
+    monkeypatch.setattr(workers, "_sum", lambda values, **_: [1.0, float(kind is InputError)])
+    with pytest.raises(kind, match="another worker failed") as of_the_others:
+        workers.check(None)
+    assert of_the_others.value.status == own.value.status == kind.status
 
 
 def test_one_worker_broadcasts_to_itself():

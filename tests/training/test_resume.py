@@ -22,7 +22,7 @@ from training_result import (
 )
 
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, read_all
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, TemporaryError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -177,7 +177,7 @@ def test_an_evaluation_that_is_broken_off_is_logged_once(tmp_path, train_flags, 
 
 def test_two_trainings_in_one_folder_are_refused(flags, reference, capsys):
     with ModelDirectory(reference).locked():
-        assert train.run([*flags, f"--model_dir={reference}"]) == 1
+        assert train.run([*flags, f"--model_dir={reference}"]) == TemporaryError.status
     assert "another training run is active here" in capsys.readouterr().err.splitlines()[-1]
     assert train.run([*flags, f"--model_dir={reference}"]) == 0
 

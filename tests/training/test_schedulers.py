@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, LostWorkerError, UsageError
 from rnnsearch_tf.scripts.shared.command import BUG
 from rnnsearch_tf.scripts.train import COMMAND
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
@@ -254,7 +254,7 @@ def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
     assert policy["restartStrategy"] == "BlockingRecreate"
     assert policy["maxRestarts"] > 10
     (given_up,) = job["template"]["spec"]["podFailurePolicy"]["rules"]
-    assert given_up["onExitCodes"]["values"] == [UsageError.status, BUG]
+    assert given_up["onExitCodes"]["values"] == [InputError.status, UsageError.status, BUG]
     assert statefulset["StatefulSet"]["spec"]["podManagementPolicy"] == "Parallel"
     assert read("vertex.yaml")["scheduling"]["restartJobOnWorkerRestart"] is True
 
@@ -331,10 +331,13 @@ def test_slurm_starts_the_same_training(submit):
     assert flags(arguments) == settings(template()["args"])
 
 
-@pytest.mark.parametrize("status", [1, 75, 137, 143])
-def test_slurm_requeues_what_was_lost(submit, status):
-    assert submit("folder", status=status)[0] == status
-    assert submit("folder", status=status)[2]["scontrol"] == "requeue 17\n"
+@pytest.mark.parametrize(
+    ("status", "worker"), [(LostWorkerError.status, 75), (129, 129), (137, 0), (143, 0), (1, 0)]
+)
+def test_slurm_requeues_what_was_lost(submit, status, worker):
+    """Also where srun itself fails, with status 1."""
+    ended, _, notes = submit("folder", status=status, worker=worker)
+    assert (ended, notes["scontrol"]) == (status, "requeue 17\n")
 
 
 @pytest.mark.parametrize("signaled", ["task", "all"])
@@ -347,7 +350,7 @@ def test_slurm_waits_for_a_worker_that_is_stopped_and_saves(submit, monkeypatch,
 
 
 def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
-    for status in (2, 70):
+    for status in (1, 2, 70):
         notes = {"srun": ANY, "task": f"{status}\n"}
         assert submit("folder", status=status)[::2] == (status, notes)
         # Of the other workers, killed or lost with it, the status is higher.
