@@ -19,15 +19,16 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     echo "$text: cannot be read" >&2
     exit 2
 fi
-# Workers write into it at 1, 2 and 70, which come again (bad input, wrong flags, a bug): srun gives
-# the highest status of all.
+# Workers write into it at 1, 2 and 70, which would only recur (bad input, wrong flags, a bug): srun
+# gives the highest status of all.
 given_up=$folder/.given-up-$SLURM_JOB_ID
 : > "$given_up"
 # Slurm signals this shell, and with some proctrack plugins all its children. So the worker ignores
 # SIGTERM and gets a SIGHUP in its place, once for each: it saves and ends, and this shell waits.
 worker='
+set +e
 (trap "" TERM; exec "$@") &
-trap "kill -HUP $! 2>/dev/null" TERM
+trap "kill -HUP $! 2>/dev/null" TERM INT HUP
 wait $!
 while kill -0 $! 2>/dev/null; do wait $!; done
 wait $!; status=$?

@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import errno
 import gzip
 import re
 import zlib
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+# Errors of file systems on the network, which may be there again in a while.
+_PASSING = {getattr(errno, name, 0) for name in ("EIO", "ESTALE", "ETIMEDOUT", "ENOLINK")} - {0}
 _LONGEST = 500  # characters of a library's error that are shown
 
 
@@ -28,7 +31,7 @@ class UsageError(InputError):
 
 
 class TemporaryError(InputError):
-    """A problem that ends by itself, such as another process in a folder: try again later."""
+    """A problem that a later try may not have, such as another process in a folder."""
 
     status = 75  # EX_TEMPFAIL in sysexits.h
 
@@ -41,14 +44,15 @@ class LostWorkerError(TemporaryError):
 def input_errors(where: object) -> Iterator[None]:
     """Turn an OSError, a ValueError or a damaged .gz file of the block into an InputError.
 
-    Its text begins with a place.
+    Its text begins with a place. It is a TemporaryError where the disk may come back.
     """
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{where}: not a whole gzip file ({error})") from error
     except OSError as error:
-        raise InputError(f"{where}: {error.strerror or first_line(error)}") from error
+        kind = TemporaryError if error.errno in _PASSING else InputError
+        raise kind(f"{where}: {error.strerror or first_line(error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8") from error
     except ValueError as error:

@@ -124,14 +124,14 @@ def by_default() -> Iterator[None]:
 
     Signals that are ignored stay so. Outside the main thread, nothing is changed.
     """
-    if _pending:  # else it would be forgotten
-        raise KeyboardInterrupt(_pending[0])
     earlier: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         handlers = {number: signal.getsignal(number) for number in _ENDING}
         earlier = {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
     _restore(dict.fromkeys(earlier, signal.SIG_DFL))
     try:
+        if _pending:  # it came before, and would be forgotten
+            raise KeyboardInterrupt(_pending[0])
         yield
     finally:
         _restore(earlier)

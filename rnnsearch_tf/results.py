@@ -80,8 +80,8 @@ class Translation:
 
     Attributes:
         source: the sentence as it was given.
-        source_tokens: the Tx tokens that the model read, `</s>` last; empty where a server was not
-            asked for them.
+        source_tokens: the Tx tokens of the text that the model read, `</s>` last, as they were
+            given; empty where a server was not asked for them.
         hypotheses: different texts, best first; at least one.
         unknown: positions in `source_tokens`, from 0, of unknown tokens: the model read [UNK], or
             the known word that `correct_spelling` found. None if the server did not send them:

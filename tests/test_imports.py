@@ -226,9 +226,12 @@ NOT_ON_WINDOWS = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
 def needs_posix(path: Path) -> bool:
     """Whether importing a file imports what Windows lacks, and skips no test."""
     tree = ast.parse(path.read_text("utf-8"))
-    names = {alias.name for node in import_nodes(tree, False) for alias in node.names}
-    skips = any(ast.unparse(node).startswith("pytest.importorskip(") for node in tree.body)
-    return bool(names & NOT_ON_WINDOWS) and not skips
+    nodes = list(import_nodes(tree, False))
+    names = {alias.name for node in nodes for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    skips = {f"pytest.importorskip({name!r}" for name in NOT_ON_WINDOWS}
+    is_skipped = any(skip in ast.unparse(node) for node in tree.body for skip in skips)
+    return bool(names & NOT_ON_WINDOWS) and not is_skipped
 
 
 def test_windows_can_import_all_modules_and_tests():

@@ -1,6 +1,7 @@
 """Alignment error rate, precision and recall on gold links (Och & Ney 2003)."""
 
 import dataclasses
+import functools
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ class AlignmentScores:
         agreed = _ratio(self.links_in_sure + self.links_in_possible, self.links + self.sure)
         return None if agreed is None else 1 - agreed
 
-    @property
+    @functools.cached_property
     def aer_interval(self) -> float | None:
         """Half of the 95% confidence interval of the AER, by bootstrap resampling of sentences.
 

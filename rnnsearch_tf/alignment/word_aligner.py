@@ -71,7 +71,7 @@ class TrainedAligner(WordAligner):
         """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
         source, target = self.forward.words_of_pairs(*text)
         weights = self._aligner.align(
-            self.forward.words_read(source), [y.words[:-1] for y in target]
+            self.forward.words_read(*text), [y.words[:-1] for y in target]
         )
         return [
             PairAlignment(

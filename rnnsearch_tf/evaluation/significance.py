@@ -100,7 +100,7 @@ def difference(
     if len(references) < metrics.MIN_TO_RESAMPLE:
         signature = str(metric_object.get_signature())
         return Difference(score, other, None, None, None, None, signature)
-    ours, theirs = (_drawn(metric_object, side) for side in sides)
+    ours, theirs = _drawn(metric_object, *sides)
     d, d_k = score - other, ours - theirs
     low, high = np.percentile(d_k, [2.5, 97.5])
     return Difference(
@@ -114,8 +114,20 @@ def difference(
     )
 
 
-def _drawn(metric: Any, statistics: list[Any]) -> np.ndarray:
-    """Score the drawn test sets, the same ones for each side; the signature gets their number."""
+class _Pair:
+    """Scores two systems at once, from the statistics of one behind those of the other."""
+
+    def __init__(self, metric: Any):
+        self._metric = metric
+
+    def _compute_score_from_stats(self, statistics: Any) -> list[float]:
+        sides = np.split(statistics, 2)
+        return [self._metric._compute_score_from_stats(side).score for side in sides]
+
+
+def _drawn(metric: Any, ours: list[Any], theirs: list[Any]) -> np.ndarray:
+    """Score both sides of the drawn test sets, [2, N]; the signature gets their number."""
+    both = [[*one, *other] for one, other in zip(ours, theirs, strict=True)]
     metric.n_bootstrap = metrics.SAMPLES
-    metric.seed, samples = _bootstrap_resample(statistics, metric, metrics.SAMPLES)
-    return np.array([sample.score for sample in samples])
+    metric.seed, scores = _bootstrap_resample(both, _Pair(metric), metrics.SAMPLES)
+    return np.array(scores).T

@@ -5,7 +5,8 @@ import tensorflow as tf
 from rnnsearch_tf.text.cleaning import lowercase
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
-_TWO = r"[^\p{Ll}]*\p{Lu}\p{M}*\p{Lu}[^\p{Ll}]*"  # capitals side by side, nothing in lower case
+_OTHERS = r"[^\p{Ll}\p{Lo}]*"  # no letter in lower case, nor of a script without cases
+_TWO = rf"{_OTHERS}\p{{Lu}}\p{{M}}*\p{{Lu}}{_OTHERS}"
 _IN_CAPITALS = f"{_TWO} {_TWO}"
 
 
@@ -13,8 +14,8 @@ class CapitalsCorrection(tf.Module):
     """Puts lines in capitals into lower case, but for their first character.
 
     Words in capitals are rare in most training texts, so their subwords are few letters each. A
-    line is in capitals if it has no letter in lower case, and at least two words with two
-    adjacent capitals: one acronym is left alone.
+    line is in capitals if it has no letter in lower case or of a script without cases, and at
+    least two words with two adjacent capitals: one acronym is left alone.
     """
 
     def __init__(self, tokenizer: Tokenizer):

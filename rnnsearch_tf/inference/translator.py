@@ -37,6 +37,7 @@ from rnnsearch_tf.results import (
 )
 from rnnsearch_tf.terminal import printable
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
+from rnnsearch_tf.text.vectorizer import unpadded
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import text_windows
 
@@ -521,13 +522,16 @@ class Translator:
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y
 
-    def words_read(self, source: Sequence[Words]) -> list[list[str]]:
-        """Return the source words that the model reads, without `</s>`: those of corrected text."""
-        words = [list(sentence.words[:-1]) for sentence in source]
-        if not isinstance(self._engine, TextModel) or not words:
-            return words
-        read = self._engine.corrected(tf.ragged.constant(words, tf.string, 1)).to_list()
-        return [[word.decode() for word in sentence] for sentence in read]
+    def words_read(self, source: Sequence[Line], target: Sequence[Line]) -> list[list[str]]:
+        """Return the source words of pairs as the model reads them, without `</s>`: corrected."""
+        if not source:
+            return []
+        rows, _ = self._tokens(list(zip(*map(each_line, (source, target)), strict=True)))
+        tokens = unpadded(padded(rows))
+        if isinstance(self._engine, TextModel):
+            tokens = self._engine.corrected(tokens)
+        words = self.source_tokenizer.words(tokens).to_list()
+        return [[word.decode() for word in sentence] for sentence in words]
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding

@@ -130,19 +130,21 @@ def _checked(
 def _told_of_length(
     translations: Iterable[Translation], decoding: DecodingConfig, done: int
 ) -> Iterator[Translation]:
-    """Pass translations on, and say at the end how many are as long as they may be."""
+    """Pass translations on, and say at the end how many are as long as they may be.
+
+    Those of subwords in words, and of lines in capitals, whose tokens are others, are not counted.
+    """
     longest = []
     for number, result in enumerate(translations, done + 1):
         best = result.hypotheses[0]
-        # Of a translation whose tokens are words, its model's source tokens are not known.
         length = 0 if best.pieces else len(best.tokens)
         if length > 1 and length == decoding.max_target_tokens(len(result.source_tokens)):
             longest.append(number)
         yield result
     if longest:
         COMMAND.warn(
-            f"{len(longest):,} translations, the first of line {longest[0]:,}, are as long as "
-            "--max_length_ratio and --max_length let them be: they may be cut off"
+            f"translations as long as --max_length_ratio and --max_length let them be, so perhaps "
+            f"cut off: {len(longest):,}, the first of line {longest[0]:,}"
         )
 
 

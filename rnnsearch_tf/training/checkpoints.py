@@ -3,6 +3,7 @@
 import contextlib
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,9 @@ class Checkpoints:
 
     def _remove(self, number: int) -> None:
         """Remove a checkpoint; what Windows keeps, as another program reads it, goes next time."""
+        is_kept = (PermissionError,) if sys.platform == "win32" else ()
         for path in self._files(number):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(*is_kept):
                 path.unlink()
         for path in self._folder.glob(f"ckpt-{number}_temp*"):
             shutil.rmtree(path, ignore_errors=True)

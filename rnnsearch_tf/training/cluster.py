@@ -57,8 +57,9 @@ def direct_connections(workers: list[str], environment: Mapping[str, str]) -> di
     Hosts that the environment names already stay: gRPC reads `no_proxy` only without this variable.
     """
     before = environment.get("no_grpc_proxy", environment.get("no_proxy", ""))
-    hosts = [worker.rpartition(":")[0] for worker in workers]
-    return {"no_grpc_proxy": ",".join([before, *hosts] if before else hosts)}
+    # gRPC compares with an IPv6 address without its brackets.
+    hosts = [worker.rpartition(":")[0].strip("[]") for worker in workers]
+    return {"no_grpc_proxy": ",".join(dict.fromkeys([*filter(None, before.split(",")), *hosts]))}
 
 
 def _of_tf_config(text: str) -> Cluster:

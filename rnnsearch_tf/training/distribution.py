@@ -59,8 +59,9 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         with interrupts.by_default():
             return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
-        is_gone = isinstance(error, (*_WORKER_GONE, tf.errors.DeadlineExceededError))
-        kind = LostWorkerError if is_gone else InputError
+        # Of a port that another job still has, gRPC says that it is unknown.
+        may_come = tf.errors.DeadlineExceededError, tf.errors.UnknownError
+        kind = LostWorkerError if isinstance(error, (*_WORKER_GONE, *may_come)) else InputError
         count = len(cluster.workers)
         raise kind(f"{count} workers could not connect: {first_line(error)}") from error
 
@@ -143,7 +144,7 @@ class Workers:
     def check(self, problem: str | InputError | None) -> None:
         """Wait until all workers have called this; fail together if one has a problem.
 
-        The error of the others is a TemporaryError unless waiting mends nothing.
+        The error of the others is a TemporaryError unless trying again would not help.
         """
         error = InputError(problem) if isinstance(problem, str) else problem
         lasts = error is not None and not isinstance(error, TemporaryError)

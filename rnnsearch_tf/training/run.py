@@ -170,7 +170,7 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
             say(hint)
 
     versions = f"rnnsearch_tf {rnnsearch_tf.__version__} and TensorFlow {tf.__version__}"
-    workers.check_same(versions, f"this worker has {versions}, which the chief has not")
+    workers.check_same(versions, f"this worker has {versions}, unlike the chief")
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)
     workers.check(None if _appears(directory) else f"{path}: must be shared by all workers")

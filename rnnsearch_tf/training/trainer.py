@@ -82,6 +82,7 @@ class Trainer:
         self._sampled = sampled
         self._evaluate = evaluate
         self._workers = Workers(strategy or tf.distribute.get_strategy())
+        self._software = software()  # now, before somebody edits or commits
         self._batches_per_epoch = batch_count(pairs, self._config)
         self._total = self._batches_per_epoch * self._config.epochs
         if self._config.max_updates:
@@ -293,7 +294,7 @@ class Trainer:
             evaluation,
             self._evaluate.bleu_signature if self._evaluate else "",
         )
-        record |= {"hardware": self._train_step.hardware, "software": software()}
+        record |= {"hardware": self._train_step.hardware, "software": self._software}
         is_best = True
         if evaluation is not None:
             score = selection_score(self._config, evaluation.nll_per_token, evaluation.bleu)

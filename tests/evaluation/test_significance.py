@@ -82,6 +82,13 @@ def test_the_same_translations_do_not_differ():
     assert [b.p_value for b in comparison.by_length] == [1]
 
 
+def test_without_a_seed_both_are_scored_on_the_same_draws(monkeypatch):
+    monkeypatch.setenv("SACREBLEU_SEED", "none")
+    found = difference(METRICS["chrf"], RIGHT[:9] + WRONG[9:], [*RIGHT[:9], *WRONG[9:]], RIGHT)
+    assert (found.low, found.high, found.p_value) == (0, 0, 1)
+    assert "seed:none" in found.signature
+
+
 @pytest.mark.parametrize(("metric", "change"), [("ter", str.upper), ("chrf", lambda x: x + " ")])
 def test_what_a_metric_cannot_see_is_no_difference(metric, change):
     others = list(map(change, WRONG))

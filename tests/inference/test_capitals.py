@@ -30,6 +30,8 @@ def tokenizer() -> SentencePieceTokenizer:
         ("A B C", "A B C"),
         ("12 EU 7", "12 EU 7"),
         ("ქართული ენა", "ქართული ენა"),
+        ("ה-FBI וה-CIA", "ה-FBI וה-CIA"),
+        ("使用 GPU 和 CPU", "使用 GPU 和 CPU"),
         ("", ""),
     ],
 )

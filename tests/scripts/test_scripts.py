@@ -187,7 +187,8 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
     assert list(translate._told_of_length(iter(results), decoding, 10)) == results
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("rnnsearch-translate: 2 translations, the first of line 12, are as long")
+    assert line.startswith("rnnsearch-translate: translations as long as --max_length_ratio and")
+    assert line.endswith("cut off: 2, the first of line 12")
     assert list(translate._told_of_length(results[:1], decoding, 0)) == results[:1]
     assert capsys.readouterr().err == ""
 

@@ -153,7 +153,9 @@ def test_what_is_missing_or_impossible_is_told(workers, index, message):
         ({"no_proxy": "d"}, "d,a,b.c"),
         ({"no_grpc_proxy": "e", "no_proxy": "d"}, "e,a,b.c"),
         ({"no_grpc_proxy": "", "no_proxy": "d"}, "a,b.c"),
+        ({"no_grpc_proxy": "b.c,d"}, "b.c,d,a"),
     ],
 )
 def test_no_proxy_is_asked_for_workers(environment, hosts):
-    assert direct_connections(["a:1", "b.c:2"], environment) == {"no_grpc_proxy": hosts}
+    workers = ["a:1", "b.c:2", "[::1]:3"]
+    assert direct_connections(workers, environment) == {"no_grpc_proxy": f"{hosts},::1"}

@@ -167,7 +167,9 @@ def test_a_signal_ends_a_worker_that_waits_for_the_others(tmp_path, flags, numbe
     waiting, never = start_workers([*flags, f"--model_dir={tmp_path / 'model'}"])
     never.kill()
     assert any("waiting for all 2" in line for line in waiting.stderr)
+    deadline = time.monotonic() + 60
     while catches(waiting, number):
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     waiting.send_signal(number)
     assert waiting.wait(60) == -number

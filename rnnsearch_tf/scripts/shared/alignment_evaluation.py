@@ -80,7 +80,9 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     pairs = aligner.align(text)
     _check_words(pairs, lengths)
     tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)
-    figures: dict[str, Any] = {"methods": [method.as_dict() for method in tried]}
+    figures: dict[str, Any] = {}
+    if flags.json:
+        figures["methods"] = [method.as_dict() for method in tried]
     if flags.tune:
         tried = by_error(tried)
         figures["best"] = tried[0].as_dict()

@@ -190,8 +190,8 @@ class Command:
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
-            for bad usage; 70 for a bug; 75 for what ends by itself; 128 + the signal's number
-            when stopped by one.
+            for bad usage; 70 for a bug; 75 for what a later try may not have; 128 + the signal's
+            number when stopped by one.
         """
         open_closed_streams()
         if arguments is None:
