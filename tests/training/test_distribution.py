@@ -273,7 +273,7 @@ def test_workers_compare_their_versions(tmp_path, flags, monkeypatch, capsys):
     assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
     versions = f"rnnsearch_tf {rnnsearch_tf.__version__} and TensorFlow {tf.__version__}"
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.endswith(f"this worker has {versions}, which the chief has not")
+    assert said.endswith(f"this worker has {versions}, unlike the chief")
 
 
 @pytest.mark.parametrize("kind", [TemporaryError, InputError])

@@ -271,8 +271,8 @@ if [ -n "$STOPPED" ]; then
     until [ -s "$NOTES/begun" ]; do sleep 0.01; done
     [ "$STOPPED" = task ] || kill "$(cat "$NOTES/begun")"
     kill $!
-    until [ -e "$NOTES/asked" ] || ! kill -0 $!; do sleep 0.01; done
-    kill $!
+    until [ -e "$NOTES/asked" ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+    kill $! 2>/dev/null # it may have ended already
 fi
 wait $!
 echo $? > "$NOTES/task"
