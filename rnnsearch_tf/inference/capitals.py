@@ -5,7 +5,7 @@ import tensorflow as tf
 from rnnsearch_tf.text.cleaning import lowercase
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
-_OTHERS = r"[^\p{Ll}\p{Lo}]*"  # no letter in lower case, nor of a script without cases
+_OTHERS = r"(?:[^\p{Ll}\p{Lo}]|[ªº])*"  # no letter in lower case, nor of a script without cases
 _TWO = rf"{_OTHERS}\p{{Lu}}\p{{M}}*\p{{Lu}}{_OTHERS}"
 _IN_CAPITALS = f"{_TWO} {_TWO}"
 

@@ -23,6 +23,8 @@ def tokenizer() -> SentencePieceTokenizer:
         ("« ÇA VA »", "« ça va »"),
         ("12. AB-7 CD", "12. ab-7 cd"),
         ("ПРИВЕТ МИР", "Привет мир"),
+        ("DECRETO Nº 12", "DECRETO Nº 12"),
+        ("DECRETO Nº 12 DE HOJE", "Decreto nº 12 de hoje"),
         ("\u0130\u0130 II", "\u0130i\u0307 ii"),
         # None of these is in capitals.
         ("NATO", "NATO"),
