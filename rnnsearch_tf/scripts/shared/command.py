@@ -319,7 +319,7 @@ class Command:
     def _reported(self, error: Exception, arguments: list[str]) -> str:
         """Write the traceback of a bug to a file, and return a line that names both.
 
-        A container's files may be lost with it, its standard error is kept.
+        A container's files may be lost with it, but its standard error is kept.
         """
         versions = f"rnnsearch_tf {rnnsearch_tf.__version__}, Python {platform.python_version()}"
         lines = [versions, shlex.join([self.name, *arguments]), *traceback.format_exception(error)]
