@@ -69,10 +69,8 @@ class TrainedAligner(WordAligner):
 
     def align(self, text: ParallelText) -> list[PairAlignment]:
         """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
-        source, target = self.forward.words_of_pairs(*text)
-        weights = self._aligner.align(
-            self.forward.words_read(*text), [y.words[:-1] for y in target]
-        )
+        source, target, read = self.forward.words_of_pairs(*text)
+        weights = self._aligner.align(read, [y.words[:-1] for y in target])
         return [
             PairAlignment(
                 Alignment(x.words, y.words, alpha, x.unknown, y.unknown),

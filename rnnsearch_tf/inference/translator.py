@@ -515,19 +515,20 @@ class Translator:
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]
-    ) -> tuple[list[Words], list[Words]]:
-        """Split pairs into the words that `align` gives."""
+    ) -> tuple[list[Words], list[Words], list[list[str]]]:
+        """Split pairs into the words that `align` gives, and the source words that the model reads.
+
+        Those that it reads are of corrected text, without `</s>`.
+        """
         pairs = zip(*map(each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
-        return x, y
+        return x, y, self._words_read(tokens[0])
 
-    def words_read(self, source: Sequence[Line], target: Sequence[Line]) -> list[list[str]]:
-        """Return the source words of pairs as the model reads them, without `</s>`: corrected."""
+    def _words_read(self, source: Sequence[Sequence[Line]]) -> list[list[str]]:
         if not source:
             return []
-        rows, _ = self._tokens(list(zip(*map(each_line, (source, target)), strict=True)))
-        tokens = unpadded(padded(rows))
+        tokens = unpadded(padded(source))
         if isinstance(self._engine, TextModel):
             tokens = self._engine.corrected(tokens)
         words = self.source_tokenizer.words(tokens).to_list()

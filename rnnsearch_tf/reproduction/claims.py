@@ -149,7 +149,7 @@ def _falls(results: Results) -> Iterator[Claim]:
         encdec, search = (results.get(f"{name}-{length}") for name in ("RNNencdec", "RNNsearch"))
         if encdec is None:
             continue
-        yield _of_fall(encdec, "deteriorates", "more than")
+        yield _of_fall(encdec, deteriorates=True)
         ours, theirs = (fall(model) if model else None for model in (search, encdec))
         if search is not None and ours and theirs:
             yield Claim(
@@ -158,10 +158,13 @@ def _falls(results: Results) -> Iterator[Claim]:
                 f"{search.name}: {_loss(ours)}; {encdec.name}: {_loss(theirs)}",
             )
     if model := results.get("RNNsearch-50"):
-        yield _of_fall(model, "does not deteriorate", "at most")
+        yield _of_fall(model, deteriorates=False)
 
 
-def _of_fall(model: ModelResults, said: str, limit: str) -> Claim:
+def _of_fall(model: ModelResults, deteriorates: bool) -> Claim:
+    said, limit = (
+        ("deteriorates", "more than") if deteriorates else ("does not deteriorate", "at most")
+    )
     text = f"{model.name} {said} past {model.max_length} tokens"
     own = fall(model)
     if own is None:
@@ -169,8 +172,8 @@ def _of_fall(model: ModelResults, said: str, limit: str) -> Claim:
             f"no bins of {MIN_TO_RESAMPLE} test sentences within and past {model.max_length} words"
         )
         return Claim(text, None, few)
-    lost = _is_above(own.loss - TOLERANCE, own.interval)
-    holds = lost if limit == "more than" or lost is None else not lost
+    beyond = own.loss - TOLERANCE
+    holds = _is_above(beyond if deteriorates else -beyond, own.interval)
     return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds, str(own))
 
 

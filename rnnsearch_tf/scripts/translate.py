@@ -143,7 +143,7 @@ def _told_of_length(
         yield result
     if longest:
         COMMAND.warn(
-            f"translations as long as --max_length_ratio and --max_length let them be, so perhaps "
+            "translations as long as --max_length_ratio and --max_length let them be, so perhaps "
             f"cut off: {len(longest):,}, the first of line {longest[0]:,}"
         )
 

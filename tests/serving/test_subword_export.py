@@ -199,7 +199,7 @@ def test_a_line_in_capitals_is_read_in_lower_case(translator):
     assert given.source_tokens == ("AB\u0130", "CDE", "</s>")
     np.testing.assert_array_equal(given.alignment, read.alignment)
     assert translator.score(given.source, given) == pytest.approx(given.score, abs=1e-4)
-    assert translator.words_read([given.source], ["x"]) == [["Abi\u0307", "cde"]]
+    assert translator.words_of_pairs([given.source], ["x"])[2] == [["Abi\u0307", "cde"]]
 
 
 def test_scores_of_words_are_sums_over_their_pieces(translator, expected):
