@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE, SAMPLES
-
-_SEED = 12345  # sacreBLEU's
+# As in `evaluation.metrics`, which would load sacreBLEU, and its seed.
+_MIN_TO_RESAMPLE, _SAMPLES, _SEED = 10, 1_000, 12345
 
 _Pairs = Collection[tuple[int, int]]
 
@@ -49,10 +48,10 @@ class AlignmentScores:
 
         None without an AER, and of fewer than 10 sentences.
         """
-        if self.by_sentence is None or self.sentences < MIN_TO_RESAMPLE or self.aer is None:
+        if self.by_sentence is None or self.sentences < _MIN_TO_RESAMPLE or self.aer is None:
             return None
         draws = np.random.default_rng(_SEED)
-        rows = (draws.integers(self.sentences, size=self.sentences) for _ in range(SAMPLES))
+        rows = (draws.integers(self.sentences, size=self.sentences) for _ in range(_SAMPLES))
         sums = np.stack([self.by_sentence[chosen].sum(axis=0) for chosen in rows])
         agreed = (sums[:, 2] + sums[:, 3]) / np.maximum(sums[:, 0] + sums[:, 1], 1)
         low, high = np.percentile(agreed, [2.5, 97.5])
