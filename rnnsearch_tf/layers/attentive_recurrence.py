@@ -59,7 +59,7 @@ def attentive_recurrence(
     dtype: str,  # of the products with weights
 ) -> Outputs:
     """Return the states, contexts and alignments of given target words."""
-    if keras.backend.backend() != "tensorflow":
+    if keras.backend.backend() == "torch":
         return _unroll(inputs, start, annotations, keys, weights, mask, dtype)[0]
 
     @ops.custom_gradient
@@ -70,6 +70,8 @@ def attentive_recurrence(
         outputs, kept = _unroll(inputs, start, *given, mask, dtype)
 
         def gradient(*upstream: Any) -> tuple[Any, ...]:
+            if len(upstream) == 1:  # JAX gives them as one tuple
+                (upstream,) = upstream
             return _gradient(Outputs(*upstream), inputs, start, outputs, kept, *given, dtype)
 
         return tuple(outputs), gradient

@@ -1,8 +1,8 @@
 """The gated update of a state, and the recurrence of it, with their gradients.
 
-TensorFlow's own gradient of a loop sums each weight's gradient step by step. Here a loop over the
+The automatic gradient of a loop sums each weight's gradient step by step. Here a loop over the
 gradients of the products' outputs comes first, and each weight's gradient is one large product
-after it. On other backends the gradient is automatic.
+after it. On PyTorch the gradient is automatic.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def gated_recurrence(
     reverse: bool = False,
 ) -> Float[Tensor, "T B n"]:
     """Unroll over the inputs, from the last with `reverse`; return the state after each."""
-    if keras.backend.backend() != "tensorflow":
+    if keras.backend.backend() == "torch":
         return _unroll(inputs, start, U_gates, U, dtype, reverse)[0]
 
     @ops.custom_gradient
