@@ -13,6 +13,7 @@ _EXTRAS = {
     "nltk": "[select]",
     "sacremoses": "[moses]",
     "sentencepiece": "[subwords]",
+    "sentencex": "[sentences]",
     "tensorflow_datasets": "[wmt14]",
     "tensorflow_text": "[subwords]",
 }

@@ -48,7 +48,7 @@ SUBPACKAGES = {
     "inference": """
         __init__ exported length_batching weight_storage prepared_weights lexicon_file spelling
         capitals unk_replacement n_best given_pairs words target_prefix text_model loading
-        side_by_side translator
+        sentences side_by_side translator
     """,
     "evaluation": """
         __init__ best_weights metrics length_bins likelihood calibration unk_free significance

@@ -20,6 +20,7 @@ from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import checked_lines, padded
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
+from rnnsearch_tf.inference.sentences import SentenceSplitter
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.inference.words import Side, Words, in_words
@@ -207,6 +208,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        split_sentences: bool = False,
         progress: bool = True,
     ) -> Translation: ...
 
@@ -218,6 +220,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        split_sentences: bool = False,
         progress: bool = True,
     ) -> list[Translation]: ...
 
@@ -228,6 +231,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        split_sentences: bool = False,
         progress: bool = True,
     ) -> Translation | list[Translation]:
         """Translate a sentence, or a list of them.
@@ -242,19 +246,27 @@ class Translator:
             beam_size: hypotheses kept in the search; None: as configured.
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
+            split_sentences: whether the sentences of a text are translated one by one. Tokens and
+                scores come one after the other, `</s>` behind each sentence, and the score is the
+                sum. sentencex finds the sentences, by the source language.
             progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             A `Translation`, or a list of them. Scores are in nats.
 
         Raises:
-            InputError: more translations than the beam is wide, or another beam than the export's.
+            InputError: more translations than the beam is wide, or another beam than the export's;
+                several translations, or alignments, of split text; sentencex is not installed.
             TypeError: the text is not a string.
         """
         lines = checked_lines(text)
         is_single = isinstance(text, Line)
         stream = self.translate_stream(
-            lines, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
+            lines,
+            beam_size=beam_size,
+            n_best=n_best,
+            return_alignment=return_alignment,
+            split_sentences=split_sentences,
         )
         results = _collected(stream, len(lines), progress and not is_single)
         return results[0] if is_single else results
@@ -267,6 +279,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        split_sentences: bool = False,
         text_only: bool = False,
     ) -> Iterator[Translation]:
         """Translate any number of sentences as they come; as `translate_windows`.
@@ -278,6 +291,7 @@ class Translator:
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
+            split_sentences=split_sentences,
             text_only=text_only,
         )
 
@@ -288,6 +302,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        split_sentences: bool = False,
         text_only: bool = False,
     ) -> Iterator[Translation]:
         """Translate windows of sentences as they come; as `translate`.
@@ -297,8 +312,18 @@ class Translator:
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
+        if split_sentences and (n_best > 1 or return_alignment):
+            raise InputError("split_sentences gives one translation, without its alignment")
+        splitter = SentenceSplitter(self.config) if split_sentences else None
 
         def translate_part(part: Sequence[Line]) -> list[Translation]:
+            if splitter is None:
+                return translate_sentences(part)
+            split = [splitter.split(line) for line in part]
+            results = translate_sentences(list(itertools.chain.from_iterable(split)))
+            return list(splitter.joined(part, map(len, split), results))
+
+        def translate_sentences(part: Sequence[Line]) -> list[Translation]:
             outputs = search(tf.constant(part))
             results = read_translations(part, outputs, n_best, self.vocabularies[0])
             if return_alignment:

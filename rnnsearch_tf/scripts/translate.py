@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.inference.sentences import SentenceSplitter, seems_to_have_several
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
@@ -46,6 +49,13 @@ COMMAND.group("Data")
 COMMAND.define(
     "input", INPUT_LINES, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
 )
+COMMAND.define(
+    "split_sentences",
+    bool,
+    "translate the sentences of a line one by one, and join their translations, for most "
+    "models translate several at a time worse; texts and --score alone, needs sentencex",
+    False,
+)
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
 define_translation_format(COMMAND)
@@ -59,6 +69,8 @@ def run() -> int:
     check_figures(COMMAND)
     to_text = translation_format(COMMAND)
     aligns = bool(FLAGS.alignment or FLAGS.figures)
+    if FLAGS.split_sentences:
+        _check_split(aligns)
     models = choose_models(COMMAND)
     check_n_best(COMMAND, models.decoding)
     output = line_output(COMMAND, models.digests)
@@ -78,13 +90,24 @@ def run() -> int:
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,
         return_alignment=aligns,
+        split_sentences=FLAGS.split_sentences,
         text_only=not (aligns or FLAGS.word_scores),
     )
     if not _is_typed():
         results = output.counted(results, "line")
     results = _told_of_length(results, translator.config.decoding, output.done)
+    if not FLAGS.split_sentences:
+        max_length = translator.config.training.max_length
+        results = _told_of_paragraphs(results, max_length, output.done)
     output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
+
+
+def _check_split(aligns: bool) -> None:
+    """Raise a UsageError or an InputError if lines cannot be split into sentences."""
+    if aligns or FLAGS.word_scores or FLAGS.n_best > 1:
+        raise UsageError("--split_sentences gives texts and --score alone")
+    require_package("sentencex")
 
 
 def _windows(output: LineStream) -> Iterator[list[bytes]]:
@@ -118,10 +141,13 @@ def _checked(
 ) -> Iterator[list[bytes]]:
     """Pass windows on, with a warning for each line that is not translated as it is."""
     decoder = Decoder(COMMAND.warn)
+    splitter = SentenceSplitter(translator.config) if FLAGS.split_sentences else None
     for window_number, window in enumerate(lines):
         texts = [decoder(line, number) for number, line in enumerate(window, done + 1)]
         if not window_number:
             warn_of_unknown_words(COMMAND, translator, texts)
+        if splitter is not None:
+            texts = [max(splitter.split(text), key=len) for text in texts]
         warn_of_cut_lines(COMMAND, translator, texts, before=done, source_name="line")
         done += len(window)
         yield window
@@ -145,6 +171,25 @@ def _told_of_length(
         COMMAND.warn(
             "translations as long as --max_length_ratio and --max_length let them be, so perhaps "
             f"cut off: {len(longest):,}, the first of line {longest[0]:,}"
+        )
+
+
+def _told_of_paragraphs(
+    translations: Iterable[Translation], max_length: int, done: int
+) -> Iterator[Translation]:
+    """Pass translations on, and say at the end which lines may be better off split.
+
+    Those are of more tokens than the training's sentences, `max_length`, and of several sentences.
+    """
+    found = []
+    for number, result in enumerate(translations, done + 1):
+        if len(result.source_tokens) > max_length + 1 and seems_to_have_several(result.source):
+            found.append(number)
+        yield result
+    if found:
+        COMMAND.warn(
+            f"lines of several sentences and more than {max_length} tokens: {len(found):,}, the "
+            f"first is line {found[0]:,}; --split_sentences translates their sentences one by one"
         )
 
 

@@ -193,6 +193,30 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_paragraphs_are_told_and_translated_by_sentences(capsys, model_dir, tmp_path):
+    sentences = ["The man is here.", "She sees a cat.", "It is cold."]
+    paragraph = "The house will sleep in Paris. " * 9
+    paths = {name: tmp_path / name for name in ("in", "each", "lines", "split")}
+    paths["in"].write_text(f"{' '.join(sentences)}\n\n{paragraph}\n")
+    paths["each"].write_text("\n".join(sentences) + "\n")
+    common = [f"--model_dir={model_dir}", "--beam_size=3"]
+    outputs = [f"--output={paths[name]}" for name in ("lines", "split")]
+    assert translate.run([*common, f"--input={paths['in']}", outputs[0]]) == 0
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "several" in line)
+    assert "tokens: 1, the first is line 3; --split_sentences translates" in line
+    flags = [*common, f"--input={paths['in']}", "--split_sentences"]
+    assert translate.run([*flags, outputs[1]]) == 0
+    assert "several sentences" not in capsys.readouterr().err
+    assert translate.run([*common, f"--input={paths['each']}", f"--output={tmp_path / 'out'}"]) == 0
+    each = (tmp_path / "out").read_text("utf-8").split("\n")[:-1]
+    first, blank, third, end = paths["split"].read_text("utf-8").split("\n")
+    assert (first, blank, end) == (" ".join(each), "", "")
+    assert len(set(third.split(". "))) <= 2  # the last keeps its full stop
+    for other in ("--n_best=2", "--alignment=json", "--word_scores"):
+        said = fails(capsys, translate, *flags, other, status=2)
+        assert "--split_sentences gives texts and --score alone" in said
+
+
 def test_lines_in_lines_out(capsys, engine, tmp_path):
     lines = ["The man is here.", "", "   ", "word " * 60, "She sees a cat."]
     (tmp_path / "in").write_text("\n".join(lines) + "\n")

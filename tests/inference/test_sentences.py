@@ -1,0 +1,92 @@
+"""Lines of several sentences: what is found in them, and how translations are joined."""
+
+import pytest
+
+from rnnsearch_tf import extras
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.sentences import SentenceSplitter, seems_to_have_several
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.results import Hypothesis, Translation
+
+SENTENCES = ["The man will eat.", "Mr. Zzyzx has seen the old cat in Paris.", "It is cold."]
+TEXT = "  ".join(SENTENCES)
+DECODING = DecodingConfig(beam_size=3, length_penalty=0.6, max_length_ratio=2.0)
+
+
+@pytest.fixture(scope="module")
+def translator(model_dir) -> Translator:
+    return Translator.load(model_dir, DECODING)
+
+
+@pytest.mark.slow
+def test_translations_are_those_of_the_sentences(translator):
+    each = translator.translate(SENTENCES)
+    given = ["It is cold.", TEXT, "", f" {TEXT}".encode(), "\xff\xfe", "  "]
+    plain = translator.translate(given)
+    results = translator.translate(given, split_sentences=True)
+    assert [result.source for result in results] == [result.source for result in plain]
+    for number in (0, 2, 4, 5):
+        assert results[number].hypotheses[0].tokens == plain[number].hypotheses[0].tokens
+        assert results[number].text == plain[number].text
+    for joined in (results[1], results[3]):
+        assert joined.text == " ".join(one.text for one in each)
+        assert joined.tokens == sum((one.tokens for one in each), ())
+        assert joined.source_tokens == sum((one.source_tokens for one in each), ())
+        unknown = [joined.source_tokens[place] for place in joined.unknown]
+        assert unknown == [one.source_tokens[place] for one in each for place in one.unknown]
+        assert "Zzyzx" in unknown
+        assert joined.score == pytest.approx(sum(one.score for one in each), rel=1e-5)
+        assert sum(joined.word_scores) == pytest.approx(joined.score, rel=1e-5)
+        expected = joined.score / len(joined.tokens) ** 0.6
+        assert joined.normalized_score == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_one_translation_alone_is_joined(translator):
+    for options in ({"n_best": 2}, {"return_alignment": True}):
+        with pytest.raises(InputError, match="one translation, without its alignment"):
+            translator.translate(TEXT, split_sentences=True, **options)
+
+
+def test_scripts_without_spaces_are_joined_without():
+    splitter = SentenceSplitter(Config(source_language="ja", tokenizer="sentencepiece"))
+    assert splitter.split("これは文です。もう一つ。") == ["これは文です。", "もう一つ。"]
+    assert splitter.split("") == [""]
+
+    def found(text: str) -> Translation:
+        best = Hypothesis(text, ("a", "</s>"), -1.0, -1.0)
+        return Translation(text, ("x", "</s>"), (best,))
+
+    def joined(*texts: str) -> str:
+        [result] = splitter.joined(["source"], [len(texts)], map(found, texts))
+        return result.text
+
+    assert joined("これは文です。", "もう一つ。") == "これは文です。もう一つ。"
+    assert joined("Une phrase.", "", "Une autre.") == "Une phrase. Une autre."
+
+
+@pytest.mark.parametrize(
+    ("text", "several"),
+    [
+        ("We have waited. The citizens expect results.", True),
+        ("« Nous attendons. » « Élus ? »", True),
+        ("これは文です。もう一つ。", True),
+        ("هل تعمل؟ نعم", True),
+        ("Mr. Smith of the U.S. Senate said so.", False),
+        ("The year 1999. 2000 was next.", False),
+        ("We waited… and waited.", False),
+        ("One sentence.", False),
+        ("", False),
+    ],
+)
+def test_a_text_seems_to_have_several(text, several):
+    assert seems_to_have_several(text) == several
+
+
+def test_without_the_package_the_line_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda name: name != "sentencex")
+    with pytest.raises(
+        InputError, match=r"sentencex is not installed: .*rnnsearch-tf\[sentences\]"
+    ):
+        SentenceSplitter(Config())
