@@ -21,8 +21,12 @@ function linesOf(text) {
   return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
 }
 
-function caretLine() {
-  return source.value.slice(0, source.selectionStart).split("\n").length - 1;
+// The number of the sentence that the caret is in, or behind; `lines` are lists of sentences.
+function caretSentence(lines) {
+  const before = source.value.slice(0, source.selectionStart).split("\n");
+  const line = before.length - 1;
+  const within = Math.min(sentencesOf(before[line]).length, lines[line]?.length ?? 1) - 1;
+  return lines.slice(0, line).flat().length + within;
 }
 
 // A text and the settings it is translated under, to be compared.
@@ -77,34 +81,36 @@ async function describeModel(signal) {
   described = [wished, Date.now()];
 }
 
-async function translateLines(lines, signal) {
+async function translateLines(wholeLines, signal) {
   const wished = asked;
-  const chosen = caretLine();
-  const sentences = await bestTranslations(lines, signal);
+  const lines = wholeLines.map(sentencesOf);
+  const chosen = caretSentence(lines);
+  const texts = lines.flat();
+  const sentences = await bestTranslations(texts, signal);
   if (signal.aborted) return;
   shown = wished;
   results.show(lines, sentences, chosen);
   markOutdated();
   setTrouble(null);
-  setText("source-note", limitNote(sentences));
-  const lists = await orWithout(predict(settings, "nbest", lines, signal));
+  setText("source-note", limitNote(lines, sentences));
+  const lists = await orWithout(predict(settings, "nbest", texts, signal));
   if (signal.aborted) return;
   if (lists) results.showCandidates(lists.map(readCandidates));
   else results.showCandidates([], "This model has no signature “nbest”, so there is no list.");
 }
 
 // With alignments, from a model that has the signature.
-async function bestTranslations(lines, signal) {
-  const aligned = await orWithout(predict(settings, "align", lines, signal));
+async function bestTranslations(texts, signal) {
+  const aligned = await orWithout(predict(settings, "align", texts, signal));
   if (aligned) return aligned.map(readAligned);
-  const plain = await predict(settings, "serving_default", lines, signal);
+  const plain = await predict(settings, "serving_default", texts, signal);
   return plain.map(readTranslation);
 }
 
 // Asks for other words in the place of one, and shows them.
 async function offerWords(word) {
   const signal = results.beginOffering();
-  const text = results.lines[results.chosen];
+  const text = results.texts[results.chosen];
   const standing = results.standing();
   const prefix = prefixBefore(standing, word);
   results.offers.clear("Looking for other words…");
@@ -138,14 +144,15 @@ function showNothing() {
   markOutdated();
 }
 
-function limitNote(sentences) {
-  const cut = sentences.flatMap(({ leftOut }, i) => (leftOut > 0 ? [i + 1] : []));
-  const which = sentences.length > 1 ? ` of line ${cut.join(", ")}` : "";
+function limitNote(lines, sentences) {
+  const lineOf = lines.flatMap((texts, i) => texts.map(() => i + 1));
+  const cut = [...new Set(lineOf.filter((_, i) => sentences[i].leftOut > 0))];
+  const which = lines.length > 1 ? ` of line ${cut.join(", ")}` : "";
   return cut.length ? `The end${which} is not read: there are more words than the model takes.` : "";
 }
 
 function markOutdated() {
-  const outdated = results.lines.length > 0 && wish() !== shown;
+  const outdated = results.texts.length > 0 && wish() !== shown;
   document.body.classList.toggle("outdated", outdated);
 }
 

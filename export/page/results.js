@@ -1,5 +1,5 @@
 "use strict";
-// What was translated: all lines, and of the chosen one the best translations and the alignment.
+// What was translated: all lines, and of the chosen sentence the best translations and the alignment.
 
 class Results {
   // `offer` is called with the number of a word of the standing translation that was clicked.
@@ -11,7 +11,7 @@ class Results {
     this.matrix = new AlignmentMatrix();
     this.candidateList = new CandidateList((i) => this.chooseCandidate(i));
     this.chooser = document.getElementById("chosen");
-    this.chooser.addEventListener("change", () => this.chooseLine(Number(this.chooser.value)));
+    this.chooser.addEventListener("change", () => this.chooseSentence(Number(this.chooser.value)));
     this.translation = document.getElementById("translation");
     const ask = (event) => {
       const word = event.target.closest(".word[role=button]");
@@ -39,13 +39,14 @@ class Results {
     document.getElementById("by-aligner").hidden = alignment !== "aligner";
   }
 
-  // `sentences` are the answers of `align`, or of `serving_default`, for `lines`; `chosen` is the
-  // number of the line whose details are shown.
+  // `sentences` are the answers of `align`, or of `serving_default`, for the texts in `lines`, lists
+  // of sentences; `chosen` is the number of the sentence whose details are shown.
   show(lines, sentences, chosen) {
-    Object.assign(this, { lines, sentences, lists: null });
+    const texts = lines.flat();
+    Object.assign(this, { lines, texts, sentences, lists: null });
     setText("candidates-note", "");
     this.drawChoice();
-    this.chooseLine(Math.max(0, Math.min(chosen, lines.length - 1)));
+    this.chooseSentence(Math.max(0, Math.min(chosen, texts.length - 1)));
   }
 
   // `lists` are the answers of `nbest`; without that signature, none, and a `note` that says so.
@@ -55,7 +56,7 @@ class Results {
     this.drawChosen();
   }
 
-  chooseLine(chosen) {
+  chooseSentence(chosen) {
     this.chosen = chosen;
     this.forgetCompletion();
     this.chooser.value = chosen;
@@ -108,50 +109,62 @@ class Results {
     return this.lists?.[this.chosen] ?? [];
   }
 
-  // What stands as the translation of the chosen line: {translation, score}.
+  // What stands as the translation of the chosen sentence: {translation, score}.
   standing() {
     return this.completion ?? this.candidates()[this.candidate] ?? this.sentences[this.chosen];
   }
 
   drawChoice() {
-    document.getElementById("choice").hidden = this.lines.length < 2;
-    const options = this.lines.map((line, i) => make("option", { value: i }, `${i + 1}. ${line}`));
+    document.getElementById("choice").hidden = this.texts.length < 2;
+    const options = this.texts.map((text, i) => make("option", { value: i }, `${i + 1}. ${text}`));
     this.chooser.replaceChildren(...options);
   }
 
   drawTranslation() {
-    const several = this.lines.length > 1;
+    const several = this.texts.length > 1;
     const shown = this.sentences.map((best, i) => (i === this.chosen ? this.standing() : best));
     // The last digits of a score depend on what else the server was asked.
     const rounded = (scores = []) => scores.map((score) => score.toFixed(3));
-    const texts = shown.map((line) => [line.translation, rounded(line.wordScores)]);
-    const wished = JSON.stringify([this.chosen, this.completes, texts]);
+    const texts = shown.map((best) => [best.translation, rounded(best.wordScores)]);
+    const sizes = this.lines.map((line) => line.length);
+    const wished = JSON.stringify([this.chosen, this.completes, sizes, texts]);
     // Text that stays is left alone: a screen reader would read it once more.
-    const lines = () => shown.map((line, i) => shadedLine(line, i === this.chosen && this.completes));
-    if (wished !== this.drawn) this.translation.replaceChildren(...lines());
+    if (wished !== this.drawn) this.translation.replaceChildren(...this.paragraphs(shown));
     this.drawn = wished;
     const shaded = shown.some((line) => line.wordScores?.length);
     document.getElementById("shading-hint").hidden = !shaded;
     document.getElementById("offers-hint").hidden = !this.completes;
-    [...this.translation.children].forEach((line, i) =>
-      line.classList.toggle("chosen", several && i === this.chosen),
-    );
+    this.elements.forEach((element, i) => element.classList.toggle("chosen", several && i === this.chosen));
     const score = this.standing()?.score;
     setText("score", score === undefined ? "" : `log p ${formatScore(score)} nats`);
+  }
+
+  // A paragraph for each line: its sentence, or its sentences one after the other.
+  paragraphs(shown) {
+    this.elements = [];
+    return this.lines.map((line) => {
+      const elements = line.map((_, i) => {
+        const number = this.elements.length + i;
+        const withButtons = number === this.chosen && this.completes;
+        return shadedSentence(shown[number], withButtons, line.length > 1 ? "span" : "p");
+      });
+      this.elements.push(...elements);
+      return line.length > 1 ? paragraphOf(elements) : elements[0];
+    });
   }
 
   drawCandidates() {
     const box = document.getElementById("candidates-box");
     // While the list is under way its place stays, so that nothing below jumps.
     box.style.minHeight = this.lists ? "" : `${box.offsetHeight}px`;
-    box.hidden = !this.lines[this.chosen];
+    box.hidden = !this.texts[this.chosen];
     this.candidateList.draw(this.candidates(), this.completion ? -1 : this.candidate);
     document.getElementById("candidates-hint").hidden = !this.candidates().length;
   }
 
   drawAlignment() {
     const sentence = this.sentences[this.chosen];
-    const blank = !this.lines[this.chosen];
+    const blank = !this.texts[this.chosen];
     this.drawUnknown(sentence?.source ?? [], sentence?.unknown ?? new Set());
     const read = (sentence?.corrected ?? []).map(([word, other]) => `“${isolated(word)}” as “${isolated(other)}”`);
     setText("corrected-note", read.length ? `Read ${[...new Set(read)].join(", ")}.` : "");
@@ -182,23 +195,23 @@ class Results {
   }
 }
 
-// A line of text; its words are the more shaded, the less probable they were, and on request they
+// A sentence; its words are the more shaded, the less probable they were, and on request they
 // act as buttons. They are none, because the text of buttons cannot be selected.
-function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
-  const line = make("p", { dir: direction([translation]) });
+function shadedSentence({ translation, words = [], wordScores = [] }, withButtons, name) {
+  const sentence = make(name, { dir: direction([translation]) });
   let end = 0;
   placesOf(words, translation).forEach((place, i) => {
     if (place < 0) return;
-    line.append(translation.slice(end, place));
+    sentence.append(translation.slice(end, place));
     end = place + words[i].length;
     const attributes = { class: "word", title: probability(wordScores[i]), "data-word": i };
     if (withButtons) Object.assign(attributes, { role: "button", tabindex: "0" });
     const word = make("span", attributes, words[i]);
     word.style.setProperty("--doubt", 1 - Math.exp(wordScores[i]));
-    line.append(word);
+    sentence.append(word);
   });
-  line.append(translation.slice(end));
-  return line;
+  sentence.append(translation.slice(end));
+  return sentence;
 }
 
 function probability(score) {

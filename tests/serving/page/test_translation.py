@@ -1,6 +1,7 @@
 """The page in Chromium: when it translates, and the n-best list."""
 
 import json
+import re
 import threading
 import urllib.request
 from typing import Any
@@ -341,6 +342,31 @@ def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
 
 def told(**values: str) -> Answer:
     return 200, {"predictions": [{**describe([""])[1]["predictions"][0], **values}]}
+
+
+def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
+    page = visit(server.url)
+    first = ["Mr. Smith met J. R. Doe.", "They left!"]
+    line = " ".join(first)
+    translate(page, f"{line}\n\nOne.", f"{line}One.".upper())
+    assert server.lines("align")[-1] == server.lines("nbest")[-1] == [*first, "", "One."]
+    paragraphs = page.locator("#translation p")
+    expect(paragraphs).to_have_text([line.upper(), "", "ONE."])
+    expect(page.locator("#chosen option")).to_have_count(4)
+    expect(page.locator("#translation .chosen")).to_have_text("ONE.")  # the caret is there
+    page.locator("#chosen").select_option("1")
+    expect(page.locator("#translation .chosen")).to_have_text("THEY LEFT!")
+    expect(page.locator("#lines .words").first).to_have_text(re.compile("^They"))
+    # Joined otherwise, the same sentences are other paragraphs.
+    translate(page, f"{first[0]}\n{first[1]} One.", f"{line} One.".upper().replace(". T", ".T"))
+    expect(paragraphs).to_have_text([first[0].upper(), f"{first[1].upper()} ONE."])
+
+
+def test_a_browser_that_knows_no_sentences_translates_lines(visit, server):
+    page = visit(server.url)
+    page.evaluate("delete Intl.Segmenter")
+    translate(page, "One. Two.")
+    assert server.lines("align") == [["One. Two."]]
 
 
 def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
