@@ -32,8 +32,9 @@ class SentenceSplitter:
 
     def split(self, line: Line) -> list[str]:
         """Return the sentences of a line, at least one, without the spaces around them."""
-        text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
-        sentences = (sentence.strip() for sentence in self._segment(self._language, text))
+        text = _decoded(line)
+        plain = " ".join(text.splitlines())  # sentencex 1.0.32 may panic at a line separator
+        sentences = (sentence.strip() for sentence in self._segment(self._language, plain))
         return [sentence for sentence in sentences if sentence] or [text]
 
     def joined(
@@ -48,16 +49,15 @@ class SentenceSplitter:
         for line, count in zip(lines, counts, strict=True):
             some = list(itertools.islice(rest, count))
             if count == 1:
-                yield some[0]
+                yield dataclasses.replace(some[0], source=_decoded(line))
                 continue
-            source = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
             tokens: list[str] = []
             unknown: list[int] = []
             for one in some:
                 unknown += (len(tokens) + place for place in one.unknown or ())
                 tokens += one.source_tokens
             best = self._hypothesis([one.hypotheses[0] for one in some])
-            yield Translation(source, tuple(tokens), (best,), tuple(unknown))
+            yield Translation(_decoded(line), tuple(tokens), (best,), tuple(unknown))
 
     def _hypothesis(self, some: Sequence[Hypothesis]) -> Hypothesis:
         score = sum(one.score for one in some)
@@ -73,6 +73,10 @@ class SentenceSplitter:
             normalized_score=score / length**self._length_penalty,
             **sequences,
         )
+
+
+def _decoded(line: Line) -> str:
+    return line.decode("utf-8", "replace") if isinstance(line, bytes) else line
 
 
 def _text(sentences: Sequence[str]) -> str:

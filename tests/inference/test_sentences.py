@@ -22,7 +22,7 @@ def translator(model_dir) -> Translator:
 @pytest.mark.slow
 def test_translations_are_those_of_the_sentences(translator):
     each = translator.translate(SENTENCES)
-    given = ["It is cold.", TEXT, "", f" {TEXT}".encode(), "\xff\xfe", "  "]
+    given = [" It is cold. ", TEXT, "", f" {TEXT}".encode(), "\xff\xfe", "  "]
     plain = translator.translate(given)
     results = translator.translate(given, split_sentences=True)
     assert [result.source for result in results] == [result.source for result in plain]
@@ -52,6 +52,7 @@ def test_one_translation_alone_is_joined(translator):
 def test_scripts_without_spaces_are_joined_without():
     splitter = SentenceSplitter(Config(source_language="ja", tokenizer="sentencepiece"))
     assert splitter.split("これは文です。もう一つ。") == ["これは文です。", "もう一つ。"]
+    assert splitter.split("One.\u2028Two.\x85") == ["One.", "Two."]
     assert splitter.split("") == [""]
 
     def found(text: str) -> Translation:
