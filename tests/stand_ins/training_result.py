@@ -53,7 +53,7 @@ def updates(path: Path) -> int:
 def log(path: Path) -> list[dict]:
     records = ModelDirectory(path).read_log()
     for record in records:
-        del record["training_seconds"]
+        del record["training_seconds"], record["software"]  # somebody may commit meanwhile
     return records
 
 
