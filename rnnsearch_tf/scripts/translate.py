@@ -52,8 +52,8 @@ COMMAND.define(
 COMMAND.define(
     "split_sentences",
     bool,
-    "translate the sentences of a line one by one, and join their translations, for most "
-    "models translate several at a time worse; texts and --score alone, needs sentencex",
+    "translate the sentences of a line one by one, and join the translations: models trained on "
+    "sentences translate several at a time worse; for texts and --score alone; needs sentencex",
     False,
 )
 define_line_output(COMMAND, "translations")
