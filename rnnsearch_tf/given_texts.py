@@ -13,6 +13,11 @@ _Line = TypeVar("_Line", bound=Line)
 _Target = TypeVar("_Target", bound=Target)
 
 
+def decoded(line: Line) -> str:
+    """Return the text of a sentence."""
+    return line.decode(errors="replace") if isinstance(line, bytes) else line
+
+
 def is_series(values: Any) -> bool:
     """Whether a value is an iterable of its elements: a data frame or a dict gives their names."""
     is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)

@@ -11,6 +11,7 @@ from rnnsearch_tf.given_texts import (
     Line,
     Target,
     checked_text,
+    decoded,
     described,
     each_line,
     each_pair,
@@ -81,8 +82,7 @@ def tokens_of_pairs(
 
 def text_of(target: Target) -> str:
     """Return the text of a translation."""
-    text = target if isinstance(target, str | bytes) else target.text
-    return text.decode(errors="replace") if isinstance(text, bytes) else text
+    return decoded(target if isinstance(target, Line) else target.text)
 
 
 def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> Line | Hypothesis:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from rnnsearch_tf.given_texts import decoded
 from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_scores
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -102,7 +103,7 @@ def read_translations(
     sources = [_decoded(tokens) for tokens in arrays["source_tokens"]]
     return [
         Translation(
-            line.decode(errors="replace") if isinstance(line, bytes) else line,
+            decoded(line),
             sources[i],
             tuple(_hypotheses({name: values[i] for name, values in arrays.items()}, n_best)),
             vocabulary.unknown(sources[i]),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.given_texts import Line
+from rnnsearch_tf.given_texts import Line, decoded
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.unspaced import UNSPACED
 
@@ -32,7 +32,7 @@ class SentenceSplitter:
 
     def split(self, line: Line) -> list[str]:
         """Return the sentences of a line, at least one, without the spaces around them."""
-        text = _decoded(line)
+        text = decoded(line)
         plain = " ".join(text.splitlines())  # sentencex 1.0.32 may panic at a line separator
         sentences = (sentence.strip() for sentence in self._segment(self._language, plain))
         return [sentence for sentence in sentences if sentence] or [text]
@@ -49,7 +49,7 @@ class SentenceSplitter:
         for line, count in zip(lines, counts, strict=True):
             some = list(itertools.islice(rest, count))
             if count == 1:
-                yield dataclasses.replace(some[0], source=_decoded(line))
+                yield dataclasses.replace(some[0], source=decoded(line))
                 continue
             tokens: list[str] = []
             unknown: list[int] = []
@@ -57,7 +57,7 @@ class SentenceSplitter:
                 unknown += (len(tokens) + place for place in one.unknown or ())
                 tokens += one.source_tokens
             best = self._hypothesis([one.hypotheses[0] for one in some])
-            yield Translation(_decoded(line), tuple(tokens), (best,), tuple(unknown))
+            yield Translation(decoded(line), tuple(tokens), (best,), tuple(unknown))
 
     def _hypothesis(self, some: Sequence[Hypothesis]) -> Hypothesis:
         score = sum(one.score for one in some)
@@ -73,10 +73,6 @@ class SentenceSplitter:
             normalized_score=score / length**self._length_penalty,
             **sequences,
         )
-
-
-def _decoded(line: Line) -> str:
-    return line.decode("utf-8", "replace") if isinstance(line, bytes) else line
 
 
 def _text(sentences: Sequence[str]) -> str:
