@@ -269,6 +269,7 @@ shift 3
 "$@" &
 if [ -n "$STOPPED" ]; then
     until [ -s "$NOTES/begun" ]; do sleep 0.01; done
+    sleep 0.5 # the shell sets its trap behind the start of the worker
     [ "$STOPPED" = task ] || kill "$(cat "$NOTES/begun")"
     kill $!
     until [ -e "$NOTES/asked" ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
