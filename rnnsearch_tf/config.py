@@ -302,7 +302,7 @@ class DecodingConfig:
     correct_spelling: bool = setting(
         False,
         "whether an unknown source word is read as a known word with a similar spelling; with "
-        "subwords: whether a line in capitals is read in lower case",
+        "subwords: whether a line in capitals, lower case or title case is read in the usual case",
     )
     candidate_words: int = setting(
         0,

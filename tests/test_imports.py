@@ -19,7 +19,7 @@ SUBPACKAGES = {
         tf_functions threads provenance files
     """,
     "text": """
-        __init__ unspaced composed_form canonical_composition cleaning letters nonbreaking_prefixes
+        __init__ unspaced composed_form cleaning canonical_composition letters nonbreaking_prefixes
         word_tokenizer vocabulary moses subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
@@ -47,7 +47,7 @@ SUBPACKAGES = {
     "aligner": "__init__ hmm hmm_training hmm_aligner",
     "inference": """
         __init__ exported length_batching weight_storage prepared_weights lexicon_file spelling
-        capitals unk_replacement n_best given_pairs words target_prefix text_model loading
+        letter_case unk_replacement n_best given_pairs words target_prefix text_model loading
         sentences side_by_side translator
     """,
     "evaluation": """

@@ -13,7 +13,7 @@ _JOINERS = r"\x{200C}\x{200D}"  # within words of Persian, Sinhala and others
 _WORD = rf"[\p{{L}}\p{{M}}'’-][\p{{Ll}}\p{{Lo}}\p{{Lm}}\p{{M}}{_JOINERS}'’-]+"  # no acronym
 _SYLLABLES = rf"(?s).*({UNSPACED}|\p{{Hangul}}).*"  # or words: another one is no typing error
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
-_NONE = tf.int64.max
+NO_ID = tf.int64.max
 _GAP = "\0"  # no letter
 _AT_ONCE = 64  # words, whose errors take up to 76 kB each
 
@@ -44,7 +44,7 @@ class SpellingCorrection(tf.Module):
         known = tf.constant(words, tf.string)
         ids = range(len(SPECIAL_TOKENS), len(words))
         in_lower_case = lowercase(known).numpy()
-        self._in_lower_case = _table((in_lower_case[i], i) for i in ids)
+        self._in_lower_case = id_table((in_lower_case[i], i) for i in ids)
         can_have_errors = _can_have_errors(known).numpy()
         positions = [
             (i, words[i][:position], words[i][position], words[i][position + 1 :])
@@ -52,9 +52,9 @@ class SpellingCorrection(tf.Module):
             if can_have_errors[i]
             for position in range(1, len(words[i]))
         ]
-        self._shortened = _table((before + after, i) for i, before, _, after in positions)
-        self._replaced = _table((before + _GAP + after, i) for i, before, _, after in positions)
-        self._moved = _table((before + after + _GAP + x, i) for i, before, x, after in positions)
+        self._shortened = id_table((before + after, i) for i, before, _, after in positions)
+        self._replaced = id_table((before + _GAP + after, i) for i, before, _, after in positions)
+        self._moved = id_table((before + after + _GAP + x, i) for i, before, x, after in positions)
 
     def correct(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Put known words in place of unknown ones in the tokens of sentences, string [B, None]."""
@@ -74,8 +74,8 @@ class SpellingCorrection(tf.Module):
         """Find the known word for each unknown one, string [U]; itself where there is none."""
         ids = self._in_lower_case.lookup(lowercase(words))
         for others in self._with_one_error(words):
-            ids = tf.where(ids == _NONE, tf.reduce_min(others, axis=1), ids)
-        return tf.where(ids == _NONE, words, self._source.spell(ids))
+            ids = tf.where(ids == NO_ID, tf.reduce_min(others, axis=1), ids)
+        return tf.where(ids == NO_ID, words, self._source.spell(ids))
 
     def _with_one_error(self, words: tf.Tensor) -> Iterable[tf.Tensor]:
         """Ids of the known words that have one error as words, string [U]: int64 [U, …] a kind."""
@@ -93,7 +93,7 @@ class SpellingCorrection(tf.Module):
 
     def _known_ids(self, words: tf.Tensor) -> tf.Tensor:
         ids = self._source.lookup(words)
-        return tf.where((ids == UNK) | (_length(words) < _LETTERS[0]), _NONE, ids)
+        return tf.where((ids == UNK) | (_length(words) < _LETTERS[0]), NO_ID, ids)
 
 
 def _can_have_errors(words: tf.Tensor) -> tf.Tensor:
@@ -131,12 +131,12 @@ def _join(letters: tf.Tensor) -> tf.Tensor:
     return tf.strings.reduce_join(letters, axis=2)
 
 
-def _table(pairs: Iterable[tuple[str | bytes, int]]) -> tf.lookup.StaticHashTable:
-    """Make a table of pairs, of which those that come first count; `_NONE` for all others."""
-    ids: dict[str | bytes, int] = {}
+def id_table(pairs: Iterable[tuple[str | bytes, int]]) -> tf.lookup.StaticHashTable:
+    """Make a table of pairs, of which those that come first count; `NO_ID` for all others."""
+    ids: dict[str | bytes, int] = {"": NO_ID}  # a table may not be empty
     for word, i in pairs:
         ids.setdefault(word, i)
     keys = tf.constant(list(ids), tf.string, [len(ids)])
     values = tf.constant(list(ids.values()), tf.int64, [len(ids)])
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
-    return tf.lookup.StaticHashTable(initializer, _NONE)
+    return tf.lookup.StaticHashTable(initializer, NO_ID)

@@ -15,8 +15,8 @@ from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.decoding.prefix import PrefixConstraint
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.capitals import CapitalsCorrection
 from rnnsearch_tf.inference.length_batching import map_by_length
+from rnnsearch_tf.inference.letter_case import LetterCaseCorrection
 from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
 from rnnsearch_tf.inference.n_best import (
     NBest,
@@ -112,11 +112,11 @@ class TextModel(tf.Module):
             return None
         return CandidateLists(ids, len(target), frequent, self.config.decoding.beam_size)
 
-    def _spelling_correction(self) -> SpellingCorrection | CapitalsCorrection | None:
+    def _spelling_correction(self) -> SpellingCorrection | LetterCaseCorrection | None:
         if not self.config.decoding.correct_spelling:
             return None
         if splits_words(self.source.tokenizer):
-            return CapitalsCorrection(self.source.tokenizer)
+            return LetterCaseCorrection(self.source)
         return SpellingCorrection(self.source)
 
     def _replacement_of_unknown(

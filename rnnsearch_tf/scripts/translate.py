@@ -158,7 +158,7 @@ def _told_of_length(
 ) -> Iterator[Translation]:
     """Pass translations on, and say at the end how many are as long as they may be.
 
-    Those of subwords in words, and of lines in capitals, whose tokens are others, are not counted.
+    Those of subwords in words, and of lines in one case, whose tokens are others, are not counted.
     """
     longest = []
     for number, result in enumerate(translations, done + 1):

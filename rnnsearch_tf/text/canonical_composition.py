@@ -8,11 +8,8 @@ import string
 import sys
 import unicodedata
 
-# Soft hyphen, word joiner, byte order mark, space without width, and controls of direction.
-_INVISIBLE = (
-    "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)
+from rnnsearch_tf.text.cleaning import INVISIBLE
+
 # Marks above and below Latin letters.
 _ABOVE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d\u030f\u0311"
 _BELOW = "\u0323\u0324\u0325\u0327\u0328\u0329\u032d\u0330\u0331"
@@ -37,7 +34,7 @@ def composition_rules() -> str:
     Marks of a letter may come in any order, some of them composed with it: up to three that are one
     character with it, and two of `_MARKS`. Invisible characters become nothing.
     """
-    rules = {**dict.fromkeys(_INVISIBLE, ""), **_rules_for_two_marks()}
+    rules = {**dict.fromkeys(INVISIBLE, ""), **_rules_for_two_marks()}
     for code in range(sys.maxunicode + 1):
         if code not in _HANGUL and code not in _SURROGATES:
             rules |= _rules_for(chr(code))

@@ -1,4 +1,4 @@
-"""Lines of text as valid UTF-8 without control characters, as TensorFlow graph ops."""
+"""Lines of text as valid UTF-8 without invisible characters, as TensorFlow graph ops."""
 
 import tensorflow as tf
 
@@ -10,7 +10,12 @@ SPACES: Rule = (
     r"\x{3000}]",
     " ",
 )
-_CONTROL_CHARACTERS: Rule = (r"[\x00-\x08\x0E-\x1B]+", "")
+# Soft hyphen, word joiner, byte order mark, space without width, and controls of direction.
+INVISIBLE = (
+    "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+_REMOVED: Rule = (rf"[\x00-\x08\x0E-\x1B{INVISIBLE}]+", "")
 
 
 def apply(rule: Rule, text: tf.Tensor) -> tf.Tensor:
@@ -20,8 +25,12 @@ def apply(rule: Rule, text: tf.Tensor) -> tf.Tensor:
 
 
 def clean(text: tf.Tensor) -> tf.Tensor:
-    """Return lines, string [B], as valid UTF-8, with no whitespace but spaces, and no controls."""
-    return tf.strings.strip(apply(_CONTROL_CHARACTERS, apply(SPACES, valid_utf8(text))))
+    """Return lines, string [B], as valid UTF-8, with no whitespace but spaces.
+
+    Invisible characters are removed: the places where words may be broken, marks of direction and
+    control characters.
+    """
+    return tf.strings.strip(apply(_REMOVED, apply(SPACES, valid_utf8(text))))
 
 
 def lowercase(text: tf.Tensor) -> tf.Tensor:

@@ -11,6 +11,8 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
   as in older versions of `tokenizer.perl`; newer ones always split it off;
 * sacremoses in detokenizing every line, and in binding English "'s" to any token before it:
   `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
+* neither for invisible characters, which are removed (`cleaning.clean`): both make tokens of soft
+  hyphens and of spaces without width;
 * sacremoses for U+001C to U+001F, which are whitespace; `tokenizer.perl` removes them;
 * Moses for the letters: all that Perl counts as such, with vowel points and vowel signs. The tables
   of sacremoses lack Chinese, Japanese, Korean and all scripts since Unicode 6, and have the viramas

@@ -44,7 +44,7 @@ class InitialModel:
         """Return a config with this model's architecture, sizes, tokenizer and decoding options.
 
         Candidate words are off: they need a lexicon, which a new model does not have. So is
-        `correct_spelling` with subwords, for the new text may be in capitals.
+        `correct_spelling` with subwords, for the new text may be in one case.
         """
         own = self._config
         of_text = {name: getattr(own, name) for name in _OF_TEXT}

@@ -107,6 +107,14 @@ def test_what_is_like_no_known_word_stays(correct, word):
     assert correct(word) == [word]
 
 
+def test_a_vocabulary_may_have_short_words_alone(tmp_path):
+    path = tmp_path / "source.vocab"
+    Vocabulary([*SPECIAL_TOKENS, "it"]).save(path)
+    source = TextVectorizer(WhitespaceTokenizer("en"), path)
+    corrected = SpellingCorrection(source).correct(source.tokenizer.tokenize(["IT is"]))
+    assert corrected.to_list() == [[b"it", b"is"]]
+
+
 def test_known_words_and_lines_keep_their_places(correct):
     lines = "the wmoan", "", "hause zzzz the 1991 HOUSE", "the while"
     assert correct(*lines) == ["the woman", "", "house zzzz the 1991 house", "the while"]

@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies
 from rnnsearch_tf.config import MORE_MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text import letters
+from rnnsearch_tf.text.cleaning import INVISIBLE
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 
@@ -56,6 +57,7 @@ ENGLISH_RULES = {
     "a|b * c_d": "a | b * c _ d",
     "&amp;": "& amp ;",
     ". x": ". x",
+    "a\ufeff hy\u00adphen\u200b,b\u200e\u00ad": "a hyphen , b",
     # Vowel points and vowel signs are letters; the virama, which is none, stands alone.
     "العَرَبِيَّة, שָׁלוֹם": "العَرَبِيَّة , שָׁלוֹם",
     "हिन्दी": "हिन ् दी",
@@ -200,6 +202,7 @@ def detokenize(language: str, rows: list[list[str]]) -> list[str]:
 def sacremoses_tokenize(language: str, lines: list[str]) -> list[list[str]]:
     reference = sacremoses.MosesTokenizer(language)
     normal = [re.sub(r"(\w)’([^\W\d_])", r"\1'\2", line) for line in lines]
+    normal = [re.sub(f"[{INVISIBLE}]", "", line) for line in normal]
     return [reference.tokenize(line, escape=False) for line in normal]
 
 
