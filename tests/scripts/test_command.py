@@ -29,6 +29,7 @@ def command() -> Command:
     command.define("brush", str, "what paints", repeated=True)
     command.define("roller", int, "its width", limits=Limits(1, 9))
     command.define("spray", str, "no brush")
+    command.define("gloss", float, "its share", limits=Limits(0, 1))
     command.one_of(("brush", "roller"), ("spray",))
     command.define("a_flag_with_a_long_name", bool, "whether it is long, as the name is, and its "
                    "text, which is broken", False)  # fmt: skip
@@ -58,6 +59,7 @@ Paint:
   --brush=TEXT            required, or --spray: what paints; may be repeated
   --roller=N              required, or --spray: its width
   --spray=TEXT            instead of --brush and --roller: no brush
+  --gloss=X               its share
   --[no]a_flag_with_a_long_name
                           whether it is long, as the name is, and its text,
                           which is broken
@@ -131,6 +133,20 @@ def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, 
     name = flag.partition("=")[0]
     assert capsys.readouterr().err == f"paint: {name} 'blue': choose one of red, green\n"
     assert not done
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--coats=1e3", "--coats '1e3': must be a whole number"),
+        ("--roller=", "--roller '': must be a whole number"),
+        ("--gloss=high", "--gloss 'high': must be a number"),
+        ("--a_flag_with_a_long_name=no", "--a_flag_with_a_long_name 'no': must be true or false"),
+    ],
+)
+def test_what_is_no_number_is_one_line(capsys, command, flag, said):
+    assert command.run(lambda: None, [flag]) == 2
+    assert capsys.readouterr().err == f"paint: {said}\n"
 
 
 @pytest.mark.parametrize(

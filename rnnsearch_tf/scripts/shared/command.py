@@ -38,6 +38,7 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
 }
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
 _HELP = ("--help", "-h", "-help")
@@ -278,6 +279,10 @@ class Command:
                 raise UsageError(f"{name} is now --{new_name}") from error
             similar = did_you_mean(error.flagname, self.flags, "--")
             raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
+        except flags.IllegalFlagValueError as error:  # in Python's words
+            name, _, rest = str(error).removeprefix("flag --").partition("=")
+            value, wanted = rest.partition(": ")[0], _WANTED[self._specs[name].flag_type]
+            raise UsageError(f"--{name} {value!r}: must be {wanted}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
 
