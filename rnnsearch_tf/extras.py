@@ -1,4 +1,4 @@
-"""Packages that only some work needs."""
+"""Optional packages, and the extras that install them."""
 
 import importlib.util
 import sys

@@ -1,8 +1,9 @@
-"""Signals that end a command in order; and at once where it computes in a graph.
+"""Signals that end a command: in order, or at once while TensorFlow runs a graph.
 
-Python writes a signal's number to a socket at once, where the thread of `forced` reads it, and runs
-the handler (`_raise`, or that of `deferred`) in the main thread when it comes to its next bytecode.
-While a graph runs, it does not: if no handler has run within `_GRACE`, the thread ends the process.
+Python writes a signal's number to a socket at once, where the thread of `forced` reads it. Python
+runs the handler (`_raise`, or that of `deferred`) at the next bytecode of the main thread, which it
+does not reach while a graph runs. If no handler has run within `_GRACE`, the thread of `forced`
+ends the process.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""JSON that may be damaged or somebody else's: read with the types expected, or told in a line."""
+"""JSON from untrusted files, with checks of the expected types and one-line errors."""
 
 import contextlib
 import dataclasses

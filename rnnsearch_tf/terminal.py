@@ -1,4 +1,4 @@
-"""Text that a terminal shows and does not obey."""
+"""Text for a terminal, with control characters escaped."""
 
 import re
 

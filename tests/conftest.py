@@ -33,6 +33,9 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A job in a shell's background ignores it, and so would the commands that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # Under nohup, what tests start would ignore it, too; behind a handler it has the default.
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 gc.disable()  # until all modules are imported: none of their objects is garbage
 

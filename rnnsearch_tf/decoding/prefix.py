@@ -1,8 +1,8 @@
 """Search among the translations that begin with given words.
 
-The search itself does not know of it: `constrained` gives it a step that predicts only the words
-that may follow, and the probability of all others for padding, which is never chosen. So log p is
-the model's.
+`constrained` wraps the step of a search. The wrapped step predicts only the words that may follow.
+The probability of all other words goes to padding, which is never chosen, so log p is still the
+model's.
 """
 
 from __future__ import annotations

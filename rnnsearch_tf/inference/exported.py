@@ -1,4 +1,4 @@
-"""Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
+"""Exports on disk, read without TensorFlow: their versions, descriptions and vocabularies."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Lines all in one case, whose words a model of subwords reads as its training text writes them."""
+"""Lines in one letter case: a subword model reads their words in the usual spelling."""
 
 import re
 

@@ -83,7 +83,7 @@ class Decoder(PreciseLayer):
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Raises:
-        ValueError: another step order, or what is no attention.
+        ValueError: an unknown step order, or an `attention` that lacks the required methods.
 
     Examples:
         Two sentences, n = 5: annotations of three words, summaries, four target words.

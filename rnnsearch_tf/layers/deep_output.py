@@ -46,8 +46,8 @@ class MaxoutDeepOutput(PreciseLayer):
         vocabulary_size: K, the number of target words.
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        tied_to: an embedding of the K words, m = l, whose E is W_o (Press & Wolf 2017). E is no
-            weight of this layer: it is trained and saved where its embedding is, as in a
+        tied_to: an embedding of the K words, m = l, whose E is used as W_o (Press & Wolf 2017). E
+            is not a weight of this layer: it is trained and saved with its embedding, as in a
             `TranslationModel`, which has the config of both.
         lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which `LexicalModel` reads.
 
