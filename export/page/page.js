@@ -18,7 +18,8 @@ let shown = ""; // what the results answer
 let described = ["", 0]; // the settings of the model that has told of itself, and when
 
 function linesOf(text) {
-  return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
+  const lines = (text.toWellFormed?.() ?? text).trimEnd(); // a server refuses half an emoji
+  return lines ? lines.split("\n").map((line) => line.trim()) : [];
 }
 
 // The number of the sentence that the caret is in, or behind; `lines` are lists of sentences.

@@ -1,8 +1,9 @@
 "use strict";
 // Where sentences end: a model of sentences translates several at a time worse.
 
-// A full stop behind these, or behind a capital alone, ends no sentence.
-const KEEPS_STOP = /(?:^|[\s(.«“"])(?:\p{Lu}|Mrs?|Ms|Dr|Prof|St|Jr|Sr|Nos?|Arts?|MM|Mme|Mlle)\.\s*$/u;
+// A full stop behind these, behind a capital alone, or behind the number of a list, ends no sentence.
+const KEEPS_STOP = /(?:^\d{1,3}|(?:^|[\s(.«“"])(?:\p{Lu}|Mrs?|Ms|Dr|Prof|St|Jr|Sr|Nos?|Arts?|MM|Mme|Mlle))\.\s*$/u;
+const LONGEST_KEPT = 12; // characters, with spaces
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}]/u;
 
 // The sentences of a line, at least one, without the spaces around them; older browsers find one.
@@ -12,7 +13,10 @@ function sentencesOf(line) {
   const sentences = [""];
   for (const { segment } of segmenter.segment(line)) {
     const last = sentences.length - 1;
-    if (!sentences[last] || KEEPS_STOP.test(sentences[last])) sentences[last] += segment;
+    const end = sentences[last].slice(-LONGEST_KEPT);
+    // No space, as in a web address.
+    const isWithin = /[?!]$/.test(end) && !UNSPACED.test(segment);
+    if (!end || isWithin || KEEPS_STOP.test(end)) sentences[last] += segment;
     else sentences.push(segment);
   }
   const found = sentences.map((sentence) => sentence.trim()).filter(Boolean);

@@ -33,6 +33,7 @@ class Call(Generic[_Result]):
         self._lock = threading.Lock()
         self._break_off: Callable[[], None] | None = None
         self._future: concurrent.futures.Future[_Result] = concurrent.futures.Future()
+        self._is_over = threading.Event()
 
     def start(self, work: Callable[[], _Result]) -> None:
         """Begin the work, which observes deadline and cancellation, in a thread of its own."""
@@ -42,7 +43,7 @@ class Call(Generic[_Result]):
     def result(self) -> _Result:
         """Wait for the result or the error of the work, at most until the deadline."""
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
-        concurrent.futures.wait([self._future], self.remaining())
+        self._is_over.wait(self.remaining())
         if not self._future.done():
             late = self.late()
             self.cancel()
@@ -96,12 +97,14 @@ class Call(Generic[_Result]):
             self._cancelled.set()
             if self._break_off is not None:
                 self._break_off()
+        self._is_over.set()
 
     def _run(self, work: Callable[[], _Result]) -> None:
         try:
             self._future.set_result(work())
         except BaseException as error:
             self._future.set_exception(error)
+        self._is_over.set()
 
 
 def in_order(

@@ -103,7 +103,11 @@ class GrpcTransport:
         return spec
 
     def _answer(self, call: Call, method: Any, request: Any, signature: str | None) -> Any:
-        future = method.future(request, timeout=call.remaining(), wait_for_ready=False)
+        try:
+            future = method.future(request, timeout=call.remaining(), wait_for_ready=False)
+        except ValueError:  # the channel is closed
+            call.check()
+            raise
         try:
             with call.broken_off_by(future.cancel):
                 return future.result()

@@ -64,12 +64,12 @@ def alignments(columns: Columns) -> Iterator[Translation]:
 
 
 def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
-    """Find the words that the model reads as [UNK], or as a word that is spelled like them."""
+    """Find the words that the model reads as [UNK], or as another word that is spelled alike."""
     each = enumerate(zip(source, read, strict=False))
     return tuple(
         position
         for position, (word, other) in each
-        if other == SPECIAL_TOKENS[UNK] or other != word
+        if other == SPECIAL_TOKENS[UNK] or other.lower() != word.lower()
     )
 
 

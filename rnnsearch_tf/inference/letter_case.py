@@ -14,15 +14,18 @@ _TWO = rf"{_OTHERS}\p{{Lu}}\p{{M}}*\p{{Lu}}{_OTHERS}"
 _IN_CAPITALS = f"{_TWO} {_TWO}"
 _IN_LOWER_CASE = r"[^\p{Lu}\p{Lt}]*\p{Ll}[^\p{Lu}\p{Lt}]*"
 _LETTER = r"[\p{L}\p{M}]"
-_NO_LETTERS = r"[^\p{L}\p{M}]+"
-_TITLE_WORD = rf"(?:{_LETTER}{{1,3}}|\p{{Lu}}{_LETTER}{{3,}})"
-_IN_TITLE_CASE = rf"(?:{_NO_LETTERS})?(?:{_TITLE_WORD}{_NO_LETTERS})+(?:{_TITLE_WORD})?"
+# A word of four letters or more that does not begin with a capital. The opposite, lines without
+# one, would take more memory than RE2 uses.
+_NOT_IN_TITLE_CASE = rf"(?:.*[^\p{{L}}\p{{M}}])?[^\P{{L}}\p{{Lu}}]{_LETTER}{{3}}.*"
 _FEWEST_CHANGES = 4
 # What is before the first letters, these, and what may follow: no web address.
-_WORD = rf"([^\p{{L}}\p{{M}}\p{{N}}]*)({_LETTER}+)((?:['’-].*)?[^\p{{L}}\p{{M}}\p{{N}}]*)"
+_WORD = (
+    rf"([^\p{{L}}\p{{M}}\p{{N}}]*)({_LETTER}+)"
+    r"((?:['’-][\p{L}\p{M}'’-]*)?[^\p{L}\p{M}\p{N}]*)"
+)
 _IS_WORD = re.compile(rf"{BLANK}[^\W\d_]+")
 _WITH_NUMBER = r".*\p{N}.*"
-_CAPITALIZED = r"[^\p{L}]*\p{Lu}\p{M}*\p{Ll}.*"
+_ACRONYM = r".*\p{Lu}[\p{M}.]*\p{Lu}.*"
 
 
 class LetterCaseCorrection(tf.Module):
@@ -50,29 +53,40 @@ class LetterCaseCorrection(tf.Module):
     def correct(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Return the tokens of sentences, string [B, None], other ones where words change."""
         lines = tf.strings.strip(self._source.tokenizer.detokenize(tokens))
-        patterns = (_IN_CAPITALS, _IN_LOWER_CASE, _IN_TITLE_CASE)
-        kinds = [tf.strings.regex_full_match(lines, pattern) for pattern in patterns]
-        rows = tf.where(tf.reduce_any(kinds, axis=0))[:, 0]
+        patterns = (_IN_CAPITALS, _IN_LOWER_CASE, _NOT_IN_TITLE_CASE)
+        in_capitals, in_lower, is_other = (
+            tf.strings.regex_full_match(lines, pattern) for pattern in patterns
+        )
+        rows = tf.where(in_capitals | in_lower | ~is_other)[:, 0]
 
         def corrected() -> tf.RaggedTensor:
             given = tf.gather(lines, rows)
-            read = self._read(given, *(tf.gather(kind, rows) for kind in kinds[:2]))
+            read = self._read(given, tf.gather(in_capitals, rows), tf.gather(in_lower, rows))
             changed = tf.where(read != given)[:, 0]
+            places = tf.gather(rows, changed)
             again = self._source.tokenizer.tokenize(tf.gather(read, changed))
-            order = tf.range(tokens.nrows(), dtype=tf.int64)
+            # A line that was cut within a character has lost it: its words would be fewer.
+            has_same_words = self._words(again) == self._words(tf.gather(tokens, places))
             added = tokens.nrows() + tf.range(tf.size(changed, tf.int64), dtype=tf.int64)
-            places = tf.gather(rows, changed)[:, tf.newaxis]
-            order = tf.tensor_scatter_nd_update(order, places, added)
+            order = tf.tensor_scatter_nd_update(
+                tf.range(tokens.nrows(), dtype=tf.int64),
+                places[:, tf.newaxis],
+                tf.where(has_same_words, added, places),
+            )
             return tf.gather(tf.concat([tokens, again], axis=0), order)
 
         return tf.cond(tf.size(rows) > 0, corrected, lambda: tokens)
+
+    def _words(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Count the words of sentences, string [B, None]: int64 [B]."""
+        return tf.reduce_max(self._source.tokenizer.word_numbers(tokens), axis=1)
 
     def _read(self, lines: tf.Tensor, in_capitals: tf.Tensor, in_lower: tf.Tensor) -> tf.Tensor:
         """Respell the words of lines, string [R], which are in title case if in neither other."""
         is_title = ~(in_capitals | in_lower)
         words = tf.strings.split(lines, " ")
         given = words.flat_values
-        is_acronym = ~tf.strings.regex_full_match(given, _CAPITALIZED)
+        is_acronym = tf.strings.regex_full_match(given, _ACRONYM)
         is_kept = tf.repeat(is_title, words.row_lengths()) & is_acronym
         is_kept |= tf.strings.regex_full_match(given, _WITH_NUMBER)
         usual, is_known = self._usual(lowercase(given))
@@ -97,6 +111,6 @@ class LetterCaseCorrection(tf.Module):
 
 
 def _capitalized(lines: tf.Tensor) -> tf.Tensor:
-    first = apply(("^(.).*", r"\1"), lines)
-    capital = tf.strings.upper(apply(("i", "I"), first), "utf-8")  # else by the locale
-    return tf.strings.join([capital, apply(("^.", ""), lines)])
+    beginning = apply((r"^(\P{L}*\p{L}?).*", r"\1"), lines)
+    capital = tf.strings.upper(apply(("i", "I"), beginning), "utf-8")  # else by the locale
+    return tf.strings.join([capital, apply((r"^\P{L}*\p{L}?", ""), lines)])

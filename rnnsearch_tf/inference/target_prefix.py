@@ -3,13 +3,13 @@
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.prefix import Prefix, PrefixConstraint, Spelling, fits
-from rnnsearch_tf.text.cleaning import valid_utf8
+from rnnsearch_tf.text.cleaning import valid_utf8, visible
 from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS, UNK
 
-_SPACE_AT_END = r"(?s)(.*[\s\x{85}\x{A0}\p{Z}])?"
+_SPACE_AT_END = r"(.* )?"
 _NO_TEXT = "\0"  # in place of a special token: a cleaned text has no NUL
 _NO_LETTER = r"[^\p{L}\p{N}\p{M}].*"
 
@@ -37,7 +37,7 @@ def read_prefix(
     positions = tf.ragged.range(lengths)
     in_last_word = positions.flat_values >= tf.gather(start, positions.value_rowids())
     last_word = _last_word(tokens, ids, in_last_word, spelling)
-    unfinished = ~tf.strings.regex_full_match(text, _SPACE_AT_END)
+    unfinished = ~tf.strings.regex_full_match(visible(text), _SPACE_AT_END)
     unfinished &= (lengths > 0) & (lengths < max_length)
     unfinished &= _is_known(ids, in_last_word, last_word, spelling)
     forced = tf.where(unfinished, start, lengths)

@@ -543,7 +543,7 @@ class Translator:
     ) -> tuple[list[Words], list[Words], list[list[str]]]:
         """Split pairs into the words that `align` gives, and the source words that the model reads.
 
-        Those that it reads are of corrected text, without `</s>`.
+        Those that it reads are of corrected text, without `</s>`; those of an export, as they are.
         """
         pairs = zip(*map(each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))

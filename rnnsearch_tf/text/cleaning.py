@@ -25,12 +25,17 @@ def apply(rule: Rule, text: tf.Tensor) -> tf.Tensor:
 
 
 def clean(text: tf.Tensor) -> tf.Tensor:
-    """Return lines, string [B], as valid UTF-8, with no whitespace but spaces.
+    """Return lines, string [B], as `visible`, without spaces around them."""
+    return tf.strings.strip(visible(text))
 
-    Invisible characters are removed: the places where words may be broken, marks of direction and
-    control characters.
+
+def visible(text: tf.Tensor) -> tf.Tensor:
+    """Return strings as valid UTF-8, with no whitespace but spaces, and without what is not seen.
+
+    Removed are the places where words may be broken, marks of direction, and the control characters
+    of ASCII.
     """
-    return tf.strings.strip(apply(_REMOVED, apply(SPACES, valid_utf8(text))))
+    return apply(_REMOVED, apply(SPACES, valid_utf8(text)))
 
 
 def lowercase(text: tf.Tensor) -> tf.Tensor:

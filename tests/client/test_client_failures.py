@@ -357,6 +357,25 @@ def test_a_kept_connection_that_the_server_closes_is_replaced():
 # Deadlines.
 
 
+@each_scheme
+def test_a_client_that_is_closed_between_attempts(scheme, monkeypatch):
+    client = Client(f"{scheme}://127.0.0.1:1", deadline=SECONDS, attempts=1_000)
+    monkeypatch.setattr(Call, "pause", lambda call, seconds: client.close())
+    with pytest.raises(DeadlineError, match="the client was closed before the answer came"):
+        list(client.translate(["a"]))
+
+
+def test_a_cancelled_call_does_not_wait_for_its_work():
+    """As a connection that is being made, or a name that is being resolved."""
+    never = threading.Event()
+    call: Call[bool] = Call(parse_address("http://localhost:1"), SECONDS)
+    call.start(lambda: never.wait(SECONDS))
+    call.cancel()
+    with pytest.raises(DeadlineError, match="the client was closed"):
+        call.result()
+    never.set()
+
+
 @both
 def test_a_slow_answer(serve):
     left = threading.Event()

@@ -26,11 +26,12 @@ def source(tmp_path_factory) -> TextVectorizer:
         ("THE MAN!", "The man!"),
         ("  I SAW\u00a0IT  ", "I saw it"),
         ("ÇA VA, ÉLÈVE?", "Ça va, élève?"),
-        ("« ÇA VA »", "« ça va »"),
+        ("« ÇA VA »", "« Ça va »"),
         ("12. AB-7 CD’EF", "12. AB-7 cd’ef"),
         ("[A(2002) EU5-2 - (DEF7)]", "[A(2002) EU5-2 - (DEF7)]"),
         ("THE EU'S MAN IN (SPAIN)", "The EU's man in (Spain)"),
         ("SPAIN-EU AND SPAIN.EU", "Spain-eu and spain.eu"),
+        ("- 1. (THE MAN)", "- 1. (The man)"),
         ("ПРИВЕТ МИР", "Привет мир"),
         ("DECRETO Nº 12", "DECRETO Nº 12"),
         ("DECRETO Nº 12 DE HOJE", "Decreto nº 12 de hoje"),
@@ -59,6 +60,7 @@ def test_a_line_in_capitals(source, given, read):
         ("spain", "Spain"),
         ("eu-spain, i'm", "EU-spain, I'm"),
         ("www.spain.eu or i@eu.eu eu2", "www.spain.eu or i@eu.eu eu2"),
+        ("spain-us@eu.eu and eu-man.eu/us", "spain-us@eu.eu and eu-man.eu/us"),
         ("İ saw spain", "İ saw spain"),  # with a capital
         ("ǅ spain", "ǅ spain"),
         ("12 × 7", "12 × 7"),
@@ -72,7 +74,8 @@ def test_a_line_in_lower_case(source, given, read):
     ("given", "read"),
     [
         ("The Man Who Saw NATO in Spain", "The man who saw NATO in Spain"),
-        ("“Who Saw Us”: The Eleven", "“who saw us”: the eleven"),
+        ("“Who Saw Us”: A Man", "“Who saw us”: a man"),
+        ("L’UE: Who Saw The Man In U.S. Ads", "L’UE: who saw the man in U.S. ads"),
         # Three of these are usually written otherwise.
         ("The Man Saw Spain, Bonn and Rome", "The Man Saw Spain, Bonn and Rome"),
         ("Who Was the Man from Spain? Us!", "Who Was the Man from Spain? Us!"),
@@ -95,6 +98,23 @@ def test_tokens_of_other_lines_stay_as_they_are(source):
     corrected = LetterCaseCorrection(source).correct(tokens)
     assert corrected[0].numpy().tolist() == tokens[0].numpy().tolist()
     assert source.tokenizer.detokenize(corrected).numpy().tolist() == [b"man", b"Ab cd", b""]
+
+
+def test_a_line_that_was_cut_within_a_character_keeps_its_words(source):
+    tokens = source.tokenizer.tokenize(["i saw spain €"])
+    for length in range(1, tokens.row_lengths()[0] + 1):
+        cut = tokens[:, :length]
+        read = LetterCaseCorrection(source).correct(cut)
+        counts = [source.tokenizer.words(each).row_lengths()[0] for each in (cut, read)]
+        assert counts[0] == counts[1]
+    assert source.tokenizer.detokenize(read)[0] == "I saw Spain €".encode()
+
+
+def test_nothing_is_written_to_standard_error(source, capfd):
+    """RE2 does, where a pattern takes too much memory."""
+    tokens = source.tokenizer.tokenize(["The Commission has adopted the report. " * 9])
+    LetterCaseCorrection(source).correct(tokens)
+    assert capfd.readouterr().err == ""
 
 
 def test_there_may_be_no_lines(source):

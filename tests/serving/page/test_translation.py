@@ -362,6 +362,21 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
     expect(paragraphs).to_have_text([first[0].upper(), f"{first[1].upper()} ONE."])
 
 
+@pytest.mark.parametrize(
+    ("line", "sentences"),
+    [
+        ("See a.org/?q=1&r!x. Thanks!", ["See a.org/?q=1&r!x.", "Thanks!"]),
+        ("1. Open it. 2. Save it.", ["1. Open it.", "2. Save it."]),
+        ("It was 12. She left.", ["It was 12.", "She left."]),
+        ("Half \x00 an emoji.", ["Half \ufffd an emoji."]),
+    ],
+)
+def test_the_sentences_of_addresses_lists_and_halves(visit, server, line, sentences):
+    page = visit(server.url)
+    half = r"line.replace('\0', '\ud83d')"
+    assert page.evaluate(f"line => linesOf({half}).flatMap(sentencesOf)", line) == sentences
+
+
 def test_a_browser_that_knows_no_sentences_translates_lines(visit, server):
     page = visit(server.url)
     page.evaluate("delete Intl.Segmenter")
