@@ -144,9 +144,9 @@ class ModelDirectory:
             )
         if files and not self.has_checkpoint:
             raise InputError(
-                f"{self.path}: has a training run, but its checkpoints are missing: restore them, "
-                "or train from scratch in another folder, or here after deleting "
-                f"{', '.join(files)}"
+                f"{self.path}: has a training run, but its checkpoints are missing: restore them; "
+                "or train further, in another folder, with --initial_model; or from scratch, here "
+                f"after deleting {', '.join(files)}"
             )
         if self.is_complete():
             self.load_vocabularies()  # for its checks

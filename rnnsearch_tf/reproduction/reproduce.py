@@ -80,11 +80,17 @@ class _Work:
             return None
         say(f"\n{MODELS[name]}: training in {directory.path}")
         before = _digest(directory.weights_path())
+        # Elsewhere meanwhile: a run that is killed leaves no lexicon of earlier weights.
+        lexicon, kept = directory.lexicon_path, self.output / "results" / f"{name}.lexicon.tsv"
+        kept.unlink(missing_ok=True)
+        if lexicon.exists():
+            lexicon.replace(kept)
         try:
             return train(config, directory.path, self._texts.training, self._texts.validation)
         finally:
-            if _digest(directory.weights_path()) != before:
-                directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
+            if kept.exists() and _digest(directory.weights_path()) == before:
+                kept.replace(lexicon)
+            kept.unlink(missing_ok=True)
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log; checkpoints may be gone.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
@@ -129,7 +130,7 @@ def run() -> int:
     scores = evaluator.evaluate(translations, text.source, references, replaced, others)
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
-    figures = {**scores.as_dict(), "test_set_sha256": text.fingerprint(), **made_by}
+    figures = {**scores.as_dict(), "test_set_sha256": _test_set(text, references), **made_by}
     write_scores(FLAGS.json, figures, scores.table())
     if unwritten:
         raise unwritten
@@ -190,6 +191,12 @@ def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | N
     except InputError as error:
         COMMAND.warn(str(error))
         return None
+
+
+def _test_set(text: ParallelText, references: "list[Reference]") -> str:
+    """Return a digest of the source and all references."""
+    several = [one for one in references if not isinstance(one, str)]
+    return json_digest([text.fingerprint(), several]) if several else text.fingerprint()
 
 
 def _references(text: ParallelText) -> "list[Reference]":

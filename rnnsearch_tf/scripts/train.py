@@ -313,6 +313,20 @@ def _check_run(config: Config) -> None:
         InitialModel(FLAGS.initial_model).check(config)
         if directory.path.resolve() == Path(FLAGS.initial_model).resolve():
             raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; use another")
-    check_same(directory, config)
     directory.check_resumable()
+    check_same(directory, config)
     directory.read_log()  # for its checks
+    if FLAGS.config is not None and directory.is_complete():
+        _warn_of_decoding(directory)
+
+
+def _warn_of_decoding(directory: ModelDirectory) -> None:
+    """Warn of decoding options in --config: those of the training run are kept."""
+    own = directory.load_config()
+    given = read_settings_file(FLAGS.config, own).decoding
+    names = [name for name, value in vars(given).items() if value != getattr(own.decoding, name)]
+    if names:
+        COMMAND.warn(
+            f"{directory.path} keeps the decoding options of its config.json: "
+            f"--config's {', '.join(names)} {'is' if len(names) == 1 else 'are'} not used"
+        )

@@ -122,6 +122,10 @@ class Trainer:
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
             self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
+            if self._state.updates < self._total:
+                self._say(
+                    f"stopped early, by --patience={self._config.patience}; a larger one resumes it"
+                )
             self._workers.leave()
             return None
         with interrupts.deferred() as received:
@@ -309,7 +313,12 @@ class Trainer:
             records = [*self._directory.read_log(), record]
             self._directory.write_log(records)
             self._say(evaluation_text(record, is_best))
-            self._model.stop_training |= stops_early(self._config, records)
+            if stops_early(self._config, records):
+                last = f"{self._config.patience:,} evaluations"
+                self._say(
+                    f"early stopping: no better {self._config.early_stopping} in the last {last}"
+                )
+                self._model.stop_training = True
         self._callbacks.on_epoch_end(state.evaluations - 1, evaluation_logs(record))
         # Callbacks run on the chief alone, but all workers must stop after the same update.
         stop = np.array([self._model.stop_training], np.float64)

@@ -203,6 +203,26 @@ def test_a_stopped_training_ends_the_reproduction(flags, tmp_path, monkeypatch):
     assert not (tmp_path / "report.md").exists()
 
 
+def test_a_lexicon_stays_with_its_weights_alone(output, flags, tmp_path, monkeypatch):
+    """Also where the training is killed: there is none meanwhile."""
+    copy = shutil.copytree(output, tmp_path / "copy")
+    lexicon = copy / "rnnsearch-50" / "lexicon.tsv"
+    before = lexicon.read_bytes()
+    longer = [*flags, f"--output={copy}", "--models=rnnsearch-50", "--epochs=2"]
+
+    def train(config: Config, path: Path, *_: object) -> int:
+        assert not lexicon.exists()
+        if config.training.epochs == 3:
+            (path / "best.weights.h5").write_bytes(b"other ones")
+        return signal.SIGTERM
+
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.train", train)
+    assert reproduce.run(longer) == 128 + signal.SIGTERM
+    assert lexicon.read_bytes() == before
+    assert reproduce.run([*longer, "--epochs=3"]) == 128 + signal.SIGTERM
+    assert not lexicon.exists()
+
+
 def test_other_settings_are_refused(output, flags, capsys):
     assert reproduce.run([*flags, "--hidden_size=13"]) == 1
     assert "hidden_size is 11, not 13" in capsys.readouterr().err

@@ -140,6 +140,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("files")
     for name in ("model", "no_words", "no_weights"):
         made_model(path / name)
+    (path / "model/checkpoints").mkdir()
+    (path / "model/checkpoints/ckpt-1.index").touch()
     made_model(path / "other", ["another"])
     (path / "no_words/source.vocab").unlink()
     (path / "no_weights/best.weights.h5").unlink()

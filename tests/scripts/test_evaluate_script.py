@@ -48,7 +48,8 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_
     assert page.count("<section") == 6 and "Worst 3: sentence" in page and "Best 3" in page
     values = json.loads((tmp_path / "json").read_text("utf-8"))
     assert values["sentences"] == 20 and values["comparisons"] == []
-    assert len(values["test_set_sha256"]) == 64
+    test_set = values["test_set_sha256"]
+    assert len(test_set) == 64
     assert values.pop("unknown_replaced")["sentences"] == 20
     model = ModelDirectory(model_dir)
     assert values.pop("weights_sha256") == [model.check_weights()]
@@ -59,6 +60,17 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_
     assert values.pop("calibration")["tokens"] > 100
     unknown = ("unknown_replaced", "calibration", "weights_sha256", "decoding")
     assert json.loads(again) == {**values, **dict.fromkeys(unknown)}
+
+
+def test_a_test_set_has_all_its_references(capsys, flags, tmp_path):
+    """Its digest; where there is one reference, as ever."""
+    path = tmp_path / "reference"
+    digests = []
+    for content in ("one", "other"):
+        path.write_text(f"{content}\n" * 20)
+        given = [*flags, f"--reference={path}", f"--hypotheses={path}", "--json=-"]
+        digests.append(json.loads(run(capsys, *given))["test_set_sha256"])
+    assert digests[0] != digests[1]
 
 
 def test_an_export_has_no_calibration(capsys, flags, export_dir):

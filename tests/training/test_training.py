@@ -127,7 +127,16 @@ def test_a_finished_training_is_left_alone(model_dir, tmp_path, train_flags, cap
     before = contents(path)
     assert train.run([*train_flags, f"--model_dir={path}"]) == 0
     assert contents(path) == before
-    assert "nothing is left to do" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "nothing is left to do" in said and "stopped early" not in said
+    (tmp_path / "other.yaml").write_text("decoding: {length_penalty: 0.7, beam_size: 99}")
+    assert (
+        train.run([*train_flags, f"--model_dir={path}", f"--config={tmp_path / 'other.yaml'}"]) == 0
+    )
+    assert contents(path) == before
+    said = capsys.readouterr().err
+    assert f"{path} keeps the decoding options of its config.json" in said
+    assert "--config's beam_size, length_penalty are not used" in said
     config = json.loads((path / "config.json").read_text("utf-8"))
     del config["sha256"]
     config["decoding"]["beam_size"] = 2
@@ -438,7 +447,9 @@ def evaluated_as(monkeypatch):
 
 @pytest.mark.usefixtures("scripted")
 @pytest.mark.parametrize(("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5)])
-def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monitor, best, ends):
+def test_early_stopping_and_the_best_weights(
+    tmp_path, text, evaluated_as, monitor, best, ends, capsys
+):
     """With more patience, a training run that was stopped early is resumed."""
     bleu, nll = (10, 12, 11, 11.5, 11, 11, 13), (math.nan, 4.0, 3.0, 3.5, 3.1, 2.0, 1.0)
     evaluated_as(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
@@ -448,12 +459,15 @@ def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monit
         on_epoch_end=lambda epoch, logs: evaluated.append(keep.model.get_weights())
     )
     assert training_run.train(config, tmp_path, text[0], text[1], callbacks=[keep]) is None
+    said = capsys.readouterr().err
+    assert said.count(f"early stopping: no better {monitor} in the last 2 evaluations") == 1
     assert len(log(tmp_path)) == len(evaluated) == ends
     for kept, expected in zip(weights(tmp_path, "best"), evaluated[best - 1], strict=True):
         np.testing.assert_array_equal(kept, expected)
     before = contents(tmp_path)
     assert training_run.train(config, tmp_path, *text) is None
     assert contents(tmp_path) == before
+    assert "stopped early, by --patience=2; a larger one resumes it" in capsys.readouterr().err
     if monitor == "bleu":
         patient = tiny(epochs=7, early_stopping=monitor, patience=4)
         assert training_run.train(patient, tmp_path, *text) is None

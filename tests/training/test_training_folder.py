@@ -68,7 +68,7 @@ def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
     for name in set(WRITTEN) - {left}:
         remove(path / name)
     line = refused(path, train_flags, capsys)
-    assert "its checkpoints are missing: restore them, or" in line and line.endswith(left)
+    assert "its checkpoints are missing: restore them; or" in line and line.endswith(left)
 
 
 def begin_another(path: Path) -> None:
