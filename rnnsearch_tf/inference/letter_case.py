@@ -23,7 +23,7 @@ _WORD = (
     rf"([^\p{{L}}\p{{M}}\p{{N}}]*)({_LETTER}+)"
     r"((?:['’-][\p{L}\p{M}'’-]*)?[^\p{L}\p{M}\p{N}]*)"
 )
-_IS_WORD = re.compile(rf"{BLANK}[^\W\d_]+")
+_WHOLE_WORD = re.compile(rf"{BLANK}[^\W\d_]+")
 _WITH_NUMBER = r".*\p{N}.*"
 _ACRONYM = r".*\p{Lu}[\p{M}.]*\p{Lu}.*"
 
@@ -46,7 +46,7 @@ class LetterCaseCorrection(tf.Module):
     def __init__(self, source: TextVectorizer):
         super().__init__()
         self._source = source
-        ids = [i for i, x in enumerate(source.vocabulary.tokens) if _IS_WORD.fullmatch(x)]
+        ids = [i for i, x in enumerate(source.vocabulary.tokens) if _WHOLE_WORD.fullmatch(x)]
         pieces = self._spell(tf.constant(ids, tf.int64))
         self._ids = id_table(zip(lowercase(pieces).numpy(), ids, strict=True))
 
@@ -66,7 +66,9 @@ class LetterCaseCorrection(tf.Module):
             places = tf.gather(rows, changed)
             again = self._source.tokenizer.tokenize(tf.gather(read, changed))
             # A line that was cut within a character has lost it: its words would be fewer.
-            has_same_words = self._words(again) == self._words(tf.gather(tokens, places))
+            has_same_words = self._count_words(again) == self._count_words(
+                tf.gather(tokens, places)
+            )
             added = tokens.nrows() + tf.range(tf.size(changed, tf.int64), dtype=tf.int64)
             order = tf.tensor_scatter_nd_update(
                 tf.range(tokens.nrows(), dtype=tf.int64),
@@ -77,7 +79,7 @@ class LetterCaseCorrection(tf.Module):
 
         return tf.cond(tf.size(rows) > 0, corrected, lambda: tokens)
 
-    def _words(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+    def _count_words(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Count the words of sentences, string [B, None]: int64 [B]."""
         return tf.reduce_max(self._source.tokenizer.word_numbers(tokens), axis=1)
 

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.prefix import Prefix, PrefixConstraint, Spelling, fits
-from rnnsearch_tf.text.cleaning import valid_utf8, visible
+from rnnsearch_tf.text.cleaning import visible
 from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -29,7 +29,7 @@ def read_prefix(
     and has no word that begins with it. Words that the vocabulary lacks are [UNK].
     """
     spelling = _spelling(target)
-    text = valid_utf8(text)
+    text = visible(text)
     tokens = target.read(target.tokenizer.normalize_prefix(text), max_length)
     ids = target.ids(tokens)[:, :-1]
     lengths = tokens.row_lengths()
@@ -37,7 +37,7 @@ def read_prefix(
     positions = tf.ragged.range(lengths)
     in_last_word = positions.flat_values >= tf.gather(start, positions.value_rowids())
     last_word = _last_word(tokens, ids, in_last_word, spelling)
-    unfinished = ~tf.strings.regex_full_match(visible(text), _SPACE_AT_END)
+    unfinished = ~tf.strings.regex_full_match(text, _SPACE_AT_END)
     unfinished &= (lengths > 0) & (lengths < max_length)
     unfinished &= _is_known(ids, in_last_word, last_word, spelling)
     forced = tf.where(unfinished, start, lengths)

@@ -13,6 +13,7 @@ from rnnsearch_tf.config import (
     FILLED_IN,
     FORMAT,
     Config,
+    DecodingConfig,
     ModelConfig,
     StrategyName,
     TrainingConfig,
@@ -219,12 +220,8 @@ def _on_jax() -> Any:
 
 
 def _base() -> Config:
-    """Return the settings of --config over those of --initial_model, and these over --preset."""
-    if FLAGS.preset not in PRESETS:
-        raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
-    config = PRESETS[FLAGS.preset]
-    if FLAGS.initial_model is not None:
-        config = InitialModel(FLAGS.initial_model).settings_over(config)
+    """Return the settings of --config over those of `_before_file`."""
+    config = _before_file()
     if FLAGS.config is None:
         return config
     config = read_settings_file(FLAGS.config, config)
@@ -233,6 +230,16 @@ def _base() -> Config:
         if real_path(FLAGS.config) == real_path(own.path / "config.json"):  # it is resumed
             config = dataclasses.replace(config, initial_model=own.load_config().initial_model)
     return config
+
+
+def _before_file() -> Config:
+    """Return the settings of --initial_model over those of --preset."""
+    if FLAGS.preset not in PRESETS:
+        raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
+    config = PRESETS[FLAGS.preset]
+    if FLAGS.initial_model is None:
+        return config
+    return InitialModel(FLAGS.initial_model).settings_over(config)
 
 
 def _defaults() -> dict[str, Any]:
@@ -317,14 +324,17 @@ def _check_run(config: Config) -> None:
     check_same(directory, config)
     directory.read_log()  # for its checks
     if FLAGS.config is not None and directory.is_complete():
-        _warn_of_decoding(directory)
+        _warn_of_decoding(directory, config.decoding)
 
 
-def _warn_of_decoding(directory: ModelDirectory) -> None:
-    """Warn of decoding options in --config: those of the training run are kept."""
-    own = directory.load_config()
-    given = read_settings_file(FLAGS.config, own).decoding
-    names = [name for name, value in vars(given).items() if value != getattr(own.decoding, name)]
+def _warn_of_decoding(directory: ModelDirectory, given: DecodingConfig) -> None:
+    """Warn of decoding options that --config changes: those of the training run are kept."""
+    others = directory.load_config().decoding, _before_file().decoding
+    names = [
+        name
+        for name, value in vars(given).items()
+        if value not in [getattr(other, name) for other in others]
+    ]
     if names:
         COMMAND.warn(
             f"{directory.path} keeps the decoding options of its config.json: "

@@ -48,8 +48,7 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_
     assert page.count("<section") == 6 and "Worst 3: sentence" in page and "Best 3" in page
     values = json.loads((tmp_path / "json").read_text("utf-8"))
     assert values["sentences"] == 20 and values["comparisons"] == []
-    test_set = values["test_set_sha256"]
-    assert len(test_set) == 64
+    assert len(values["test_set_sha256"]) == 64
     assert values.pop("unknown_replaced")["sentences"] == 20
     model = ModelDirectory(model_dir)
     assert values.pop("weights_sha256") == [model.check_weights()]
@@ -63,7 +62,6 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_
 
 
 def test_a_test_set_has_all_its_references(capsys, flags, tmp_path):
-    """Its digest; where there is one reference, as ever."""
     path = tmp_path / "reference"
     digests = []
     for content in ("one", "other"):
