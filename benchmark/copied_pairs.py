@@ -4,8 +4,8 @@
 
 A model of subwords can write any word, but learns to copy only what its training text copies. Each
 pair is a given one with the same change on both sides: a new name or number in place of one that
-both sides have, an address or a word in another script in brackets, capitals, no full stop. The
-same text and seed give the same pairs.
+both sides have, an address or a word in another script in brackets, no full stop. The same text and
+seed give the same pairs.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("--source", "--target", "--output"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=5000, help="of each of the six kinds")
+    parser.add_argument("--pairs", type=int, default=5000, help="of each of the five kinds")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     paths = arguments.source, arguments.target
@@ -55,7 +55,6 @@ def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:
         lambda pair: _replaced(pair, _NUMBER, str(r.randrange(10 ** r.randint(1, 8)))),
         lambda pair: _with_addition(pair, _address(r, names)),
         lambda pair: _with_addition(pair, _other_script(r)),
-        lambda pair: (pair[0].upper(), pair[1].upper()),
         _without_full_stop,
     ]
     made = []

@@ -3,12 +3,14 @@
     python benchmark/everyday_pairs.py --output=everyday
 
 Training text of one kind, such as debates of a parliament, lacks what people say first: greetings,
-names, the weather. The phrases are those of phrases.txt, 25 times, filled in, and two in a row;
-some pairs have no full stop, and some are in capitals. The same seed gives the same pairs.
+names, the weather. The phrases are those of phrases.txt: as they are, 25 times; filled in with
+phrase_values.txt; and two in a row. Some pairs have no full stop. The same seed gives the same
+pairs.
 """
 
 import argparse
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,18 +19,7 @@ from copied_pairs import Pair, write_pairs
 from rnnsearch_tf.synthetic.grammar import generate
 
 _PHRASES = Path(__file__).with_name("phrases.txt")
-# English, or English=French.
-_VALUES = {
-    "man": "John, Peter, Thomas, David, Paul, Michael, Daniel, Robert, Martin, James, George, Max",
-    "woman": "Mary, Anna, Sarah, Emma, Julia, Claire, Laura, Alice, Sophie, Charlotte, Nina, Lucy",
-    "city": "London=Londres, Paris, Berlin, Rome, New York, Brussels=Bruxelles, Geneva=Genève, "
-    "Madrid, Lisbon=Lisbonne, Vienna=Vienne, Lyon, Boston, Montreal=Montréal, Tokyo",
-    "land": "France=en France, Germany=en Allemagne, Italy=en Italie, Spain=en Espagne, "
-    "Canada=au Canada, Japan=au Japon, China=en Chine, Portugal=au Portugal, "
-    "England=en Angleterre, the United States=aux États-Unis, Belgium=en Belgique",
-    "language": "French=français, German=allemand, Italian=italien, Spanish=espagnol, "
-    "English=anglais, Chinese=chinois, Arabic=arabe, Portuguese=portugais, Russian=russe",
-}
+_VALUES = Path(__file__).with_name("phrase_values.txt")
 # Names that the grammar translates, while names of real people stay as they are.
 _TRANSLATED = ("Peter", "Henry", "Mary", "Julia")
 
@@ -37,27 +28,28 @@ def main() -> None:
     """Write OUTPUT.en and OUTPUT.fr."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=30_000, help="of the grammar")
+    parser.add_argument("--filled", type=int, default=30_000, help="phrases to fill in")
+    parser.add_argument("--pairs", type=int, default=15_000, help="of the grammar")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    made = made_up(arguments.pairs, arguments.seed)
+    made = made_up(arguments.filled, arguments.pairs, arguments.seed)
     write_pairs(made, [arguments.output.with_suffix(suffix) for suffix in (".en", ".fr")])
 
 
-def made_up(count: int, seed: int) -> list[Pair]:
+def made_up(filled_count: int, count: int, seed: int) -> list[Pair]:
     """Make all pairs, `count` by the grammar before some are left out."""
     r = random.Random(seed)
     phrases = _phrases()
     fixed = [pair for pair in phrases if "{" not in pair[0]]
     patterns = [pair for pair in phrases if "{" in pair[0]]
-    filled = [_filled(r.choice(patterns), r) for _ in range(6000)]
+    values = dict(_values())
+    filled = [_filled(r.choice(patterns), values, r) for _ in range(filled_count)]
     pairs = fixed * 25 + filled + list(_grammatical(count, seed))
     seconds = [*fixed, *filled[:300]]
     for _ in range(3000):
         first, second = r.choice(fixed), r.choice(seconds)
         pairs.append((f"{first[0]} {second[0]}", f"{first[1]} {second[1]}"))
     pairs += [(source[:-1], target[:-1]) for source, target in r.sample(pairs, len(pairs) // 15)]
-    pairs += [(source.upper(), target.upper()) for source, target in r.sample(pairs, 5000)]
     r.shuffle(pairs)
     return pairs
 
@@ -68,17 +60,32 @@ def _phrases() -> list[Pair]:
     return [(source, target) for source, target in pairs]
 
 
-def _filled(pair: Pair, r: random.Random) -> Pair:
+def _values() -> Iterator[tuple[str, list[Pair]]]:
+    for line in _VALUES.read_text("utf-8").splitlines()[1:]:
+        if line:
+            kind, given = line.split(": ")
+            both = (value.partition("=") for value in given.split(", "))
+            yield kind, [(source, target or source) for source, _, target in both]
+
+
+def _filled(pair: Pair, values: dict[str, list[Pair]], r: random.Random) -> Pair:
     """Replace what stands in braces by a value of its kind, the same on both sides."""
-    number = str(r.randint(2, 90))
-    values = {kind: r.choice(given.split(", ")).split("=") for kind, given in _VALUES.items()}
-    people = r.sample([values["man"], values["woman"]], 2)
-    values.update(name=people[0], other=people[1], number=[number])
+    chosen = {kind: r.choice(given) for kind, given in values.items()}
+    people = r.sample([chosen["man"], chosen["woman"]], 2)
+    chosen.update(name=people[0], other=people[1], number=(str(r.randint(2, 90)),) * 2)
     source, target = (
-        side.format(**{kind: value[end] for kind, value in values.items()})
-        for side, end in zip(pair, (0, -1), strict=True)
+        side.format(**{kind: value[i] for kind, value in chosen.items()})
+        for i, side in enumerate(pair)
     )
-    return source, target
+    return _capital(re.sub(r"\ba (?=[aeio])", "an ", source)), _capital(_contracted(target))
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _contracted(text: str) -> str:
+    return text.replace(" de le ", " du ").replace(" de les ", " des ")
 
 
 def _grammatical(count: int, seed: int) -> Iterator[Pair]:

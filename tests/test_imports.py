@@ -20,7 +20,7 @@ SUBPACKAGES = {
     """,
     "text": """
         __init__ unspaced composed_form cleaning canonical_composition letters nonbreaking_prefixes
-        word_tokenizer vocabulary moses subwords subword_sampling tokenizers vectorizer
+        word_tokenizer vocabulary moses subwords subword_sampling tokenizers vectorizer sentences
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention
@@ -48,7 +48,7 @@ SUBPACKAGES = {
     "inference": """
         __init__ exported length_batching weight_storage prepared_weights lexicon_file spelling
         letter_case unk_replacement n_best given_pairs words target_prefix text_model loading
-        sentences side_by_side translator
+        side_by_side translator
     """,
     "evaluation": """
         __init__ best_weights metrics length_bins likelihood calibration unk_free significance

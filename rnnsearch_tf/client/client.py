@@ -1,9 +1,11 @@
 """The client of a model that TensorFlow Serving serves."""
 
+import collections
 import contextlib
+import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.client import results
@@ -15,6 +17,7 @@ from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.given_texts import each_line, each_pair
 from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.text.sentences import SentenceSplitter, joined
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:  # a client needs one of them alone
@@ -107,16 +110,23 @@ class Client:
                 call.cancel()
         self._transport.close()
 
-    def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
+    def translate(
+        self, lines: Iterable[str], *, split_sentences: bool = False
+    ) -> Iterator[Translation]:
         """Translate sentences: text and score.
 
         Args:
             lines: one sentence each.
+            split_sentences: whether lines may have several sentences, which are translated one by
+                one; their scores are added. They are found by sentencex, by the rules of the
+                model's source language, which the server is asked for.
 
         Raises:
             ServingError: a batch failed.
-            InputError: text that is not Unicode.
+            InputError: text that is not Unicode; sentencex is not installed.
         """
+        if split_sentences:
+            return self._translate_split(lines, SentenceSplitter(self._source_language()))
         return self._results("serving_default", _alone(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
@@ -160,12 +170,33 @@ class Client:
         """
         return self._start(self._transport.version).result()
 
+    def _source_language(self) -> str:
+        described = self._start(lambda call: self._predict(call, "describe", {"text": [""]}))
+        return described.result()["source_language"][0]
+
+    def _translate_split(
+        self, lines: Iterable[str], splitter: SentenceSplitter
+    ) -> Iterator[Translation]:
+        sent: collections.deque[tuple[str, int]] = collections.deque()  # lines and their sentences
+
+        def sentences() -> Iterator[str]:
+            for line in each_line(lines, str):
+                some = splitter.split(line)
+                sent.append((line, len(some)))
+                yield from some
+
+        found = self._results("serving_default", _alone(sentences()), results.translations)
+        with contextlib.closing(found):
+            for first in found:
+                line, count = sent.popleft()
+                yield joined(line, [first, *itertools.islice(found, count - 1)], 0)
+
     def _results(
         self,
         signature: str,
         rows: Iterable[tuple[str, ...]],
         read: Callable[[Columns], Iterator[_Result]],
-    ) -> Iterator[_Result]:
+    ) -> Generator[_Result, None, None]:
         """Call a signature with rows of its inputs; `read` makes results of inputs and outputs."""
 
         def start(batch: list[tuple[str, ...]]) -> Call[Columns]:

@@ -20,7 +20,6 @@ from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import checked_lines, padded
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
-from rnnsearch_tf.inference.sentences import SentenceSplitter
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.inference.words import Side, Words, in_words
@@ -37,6 +36,7 @@ from rnnsearch_tf.results import (
     received_weights,
 )
 from rnnsearch_tf.terminal import printable
+from rnnsearch_tf.text.sentences import SentenceSplitter, joined
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import unpadded
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -314,14 +314,16 @@ class Translator:
         search = engine.best if n_best == 1 else engine.candidates
         if split_sentences and (n_best > 1 or return_alignment):
             raise InputError("split_sentences gives one translation, without its alignment")
-        splitter = SentenceSplitter(self.config) if split_sentences else None
+        splitter = SentenceSplitter(self.config.source_language) if split_sentences else None
+        penalty = self.config.decoding.length_penalty
 
         def translate_part(part: Sequence[Line]) -> list[Translation]:
             if splitter is None:
                 return translate_sentences(part)
             split = [splitter.split(line) for line in part]
-            results = translate_sentences(list(itertools.chain.from_iterable(split)))
-            return list(splitter.joined(part, map(len, split), results))
+            results = iter(translate_sentences(list(itertools.chain.from_iterable(split))))
+            some = (list(itertools.islice(results, len(sentences))) for sentences in split)
+            return [joined(*each, penalty) for each in zip(part, some, strict=True)]
 
         def translate_sentences(part: Sequence[Line]) -> list[Translation]:
             outputs = search(tf.constant(part))

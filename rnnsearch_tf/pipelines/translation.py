@@ -17,6 +17,7 @@ from rnnsearch_tf.models.model_directory import MODEL_FILES
 from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
 from rnnsearch_tf.pipelines.shards import outputs_of, read_lines, write_lines
 from rnnsearch_tf.results import Translation
+from rnnsearch_tf.text.sentences import SentenceSplitter
 from rnnsearch_tf.threads import limit_operations
 from rnnsearch_tf.windows import text_windows
 
@@ -36,17 +37,27 @@ class TranslatorHandler(ModelHandler):
         model: an export or a model directory, on any of Beam's filesystems.
         n_best: different translations wanted of each line.
         return_alignment: whether hypotheses have their α.
+        split_sentences: whether the sentences of a line are translated one by one.
 
     Attributes:
         digests: as `model_digests`, when the handler was made.
     """
 
-    def __init__(self, model: str, n_best: int = 1, return_alignment: bool = False):
+    def __init__(
+        self,
+        model: str,
+        n_best: int = 1,
+        return_alignment: bool = False,
+        split_sentences: bool = False,
+    ):
         super().__init__(min_batch_size=1, max_batch_size=1)
         self._model = find_version(model) if "://" in model else model
         self.digests = model_digests(self._model)
-        self._n_best = n_best
-        self._return_alignment = return_alignment
+        self._options: dict[str, Any] = {
+            "n_best": n_best,
+            "return_alignment": return_alignment,
+            "split_sentences": split_sentences,
+        }
 
     def load_model(self) -> Translator:
         """Read the model; one that is not on this machine's disk is copied for the time.
@@ -80,11 +91,11 @@ class TranslatorHandler(ModelHandler):
         limit = model.config.decoding.max_length
         [chunk] = batch
         long = [line for line in chunk if len(line) > limit]  # a token has at least one byte
+        if self._options["split_sentences"]:
+            splitter = SentenceSplitter(model.config.source_language)
+            long = [max(splitter.split(line), key=len).encode() for line in long]
         count("truncated_lines", sum(length > limit for length in model.source_lengths(long)))
-        translations = model.translate_windows(
-            batch, n_best=self._n_best, return_alignment=self._return_alignment
-        )
-        return [list(translations)]
+        return [list(model.translate_windows(batch, **self._options))]
 
     def get_metrics_namespace(self) -> str:
         """Return where `RunInference` counts: time to load the model, and of each chunk."""

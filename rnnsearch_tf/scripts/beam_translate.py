@@ -16,6 +16,8 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
+    check_split_sentences,
+    define_split_sentences,
     define_translation_format,
     translation_format,
 )
@@ -50,6 +52,7 @@ COMMAND.define(
     "feature", str,
     "name of the text feature in TFRecords of tf.train.Example; without it, a record is a line",
 )  # fmt: skip
+define_split_sentences(COMMAND)
 COMMAND.group("Output")
 COMMAND.define(
     "output",
@@ -72,6 +75,8 @@ def run() -> int:
     """Translate."""
     require_package("apache_beam")
     to_text = translation_format(COMMAND)
+    aligns = FLAGS.alignment is not None
+    check_split_sentences(COMMAND, aligns)
     with quiet_start():
         from rnnsearch_tf.pipelines import shards, translation
         from rnnsearch_tf.progress import say
@@ -89,7 +94,7 @@ def run() -> int:
     for pattern in patterns:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
-    handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
+    handler = translation.TranslatorHandler(model, FLAGS.n_best, aligns, FLAGS.split_sentences)
     check_resumed(COMMAND, output, handler.digests)
     unfinished = shards.unfinished_folder(output)
     counters = run_job(

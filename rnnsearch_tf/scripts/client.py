@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
@@ -19,7 +20,7 @@ from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.client import Client
+    from rnnsearch_tf.client import Client, Translation
 
 Signature = Literal["serving_default", "score", "nbest", "align"]
 _NOT_FINITE = "no finite score"
@@ -60,6 +61,12 @@ COMMAND.define(
 )
 COMMAND.group("Data")
 COMMAND.define("input", INPUT_LINES, "text, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define(
+    "split_sentences",
+    bool,
+    "translate the sentences of a line one by one; only for --signature=serving_default",
+    False,
+)
 COMMAND.define(
     "translation", INPUT_LINES, "for --signature=score: translations, line by line; - as --input"
 )
@@ -107,6 +114,10 @@ def _check_flags() -> None:
         raise UsageError("--signature=score and --translation go together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:
         raise UsageError("--input and --translation are the same")
+    if FLAGS.split_sentences:
+        if FLAGS.signature != "serving_default":
+            raise UsageError("--split_sentences goes with --signature=serving_default alone")
+        require_package("sentencex")
 
 
 def _client() -> "Client":
@@ -158,10 +169,14 @@ def _results(client: "Client", output: LineStream) -> Iterator[str]:
             output.check(number, math.isfinite(score), _NOT_FINITE)
             yield f"{score:.6f}"
         return
+
+    def translate(texts: Iterable[str]) -> Iterator["Translation"]:
+        return client.translate(texts, split_sentences=FLAGS.split_sentences)
+
     call, line = {
         "nbest": (client.n_best, json_line),
         "align": (client.align, json_line),
-        "serving_default": (client.translate, lambda result: single_line(result.text)),
+        "serving_default": (translate, lambda result: single_line(result.text)),
     }[FLAGS.signature]
     results = _as_they_come(call, output.rest_of(lines), FLAGS.input)
     for number, result in enumerate(results, output.done + 1):

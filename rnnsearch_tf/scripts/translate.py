@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.inference.sentences import SentenceSplitter, seems_to_have_several
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
@@ -22,9 +19,12 @@ from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
+    check_split_sentences,
+    define_split_sentences,
     define_translation_format,
     translation_format,
 )
+from rnnsearch_tf.text.sentences import SentenceSplitter, seems_to_have_several
 from rnnsearch_tf.windows import text_windows
 
 if TYPE_CHECKING:
@@ -49,13 +49,7 @@ COMMAND.group("Data")
 COMMAND.define(
     "input", INPUT_LINES, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
 )
-COMMAND.define(
-    "split_sentences",
-    bool,
-    "translate the sentences of a line one by one, and join the translations: models trained on "
-    "sentences translate several at a time worse; for texts and --score alone; needs sentencex",
-    False,
-)
+define_split_sentences(COMMAND)
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
 define_translation_format(COMMAND)
@@ -69,8 +63,7 @@ def run() -> int:
     check_figures(COMMAND)
     to_text = translation_format(COMMAND)
     aligns = bool(FLAGS.alignment or FLAGS.figures)
-    if FLAGS.split_sentences:
-        _check_split(aligns)
+    check_split_sentences(COMMAND, aligns)
     models = choose_models(COMMAND)
     check_n_best(COMMAND, models.decoding)
     output = line_output(COMMAND, models.digests)
@@ -101,13 +94,6 @@ def run() -> int:
         results = _told_of_paragraphs(results, max_length, output.done)
     output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
-
-
-def _check_split(aligns: bool) -> None:
-    """Raise a UsageError or an InputError if lines cannot be split into sentences."""
-    if aligns or FLAGS.word_scores or FLAGS.n_best > 1:
-        raise UsageError("--split_sentences gives texts and --score alone")
-    require_package("sentencex")
 
 
 def _windows(output: LineStream) -> Iterator[list[bytes]]:
@@ -141,7 +127,8 @@ def _checked(
 ) -> Iterator[list[bytes]]:
     """Pass windows on, with a warning for each line that is not translated as it is."""
     decoder = Decoder(COMMAND.warn)
-    splitter = SentenceSplitter(translator.config) if FLAGS.split_sentences else None
+    language = translator.config.source_language
+    splitter = SentenceSplitter(language) if FLAGS.split_sentences else None
     for window_number, window in enumerate(lines):
         texts = [decoder(line, number) for number, line in enumerate(window, done + 1)]
         if not window_number:

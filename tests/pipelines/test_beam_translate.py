@@ -115,6 +115,15 @@ def test_formats_and_scores(text, export_dir, tmp_path):
     assert np.allclose(weights, results[1_500].alignment, atol=1e-3)
 
 
+def test_sentences_of_a_line(export_dir, tmp_path):
+    sentences = ["The man will eat.", "It is cold."]
+    (tmp_path / "a.en").write_text(" ".join(sentences) + "\n" + " ".join(sentences * 60))
+    given = [f"--input={tmp_path}/a.en", f"--model_dir={export_dir}", "--split_sentences"]
+    assert beam_translate.run([*given, f"--output={tmp_path}/out"]) == 0
+    each = [one.text for one in Translator.load(export_dir).translate(sentences)]
+    assert translations(tmp_path / "out")["a.en"] == [" ".join(each), " ".join(each * 60)]
+
+
 def test_a_model_that_ships(tmp_path):
     (tmp_path / "a.en").write_text("The debate is closed.\n")
     paths = [f"--input={tmp_path}/a.en", f"--output={tmp_path}/out"]

@@ -15,6 +15,7 @@ from scripted_model import (
     both,
     expected,
     over_http,
+    score_of,
     translated,
 )
 
@@ -54,6 +55,33 @@ def test_lines_in_lines_out(serve, tmp_path):
         output = (tmp_path / "out").read_text("utf-8")
         assert output == "".join(translated(line) + "\n" for line in lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "in.gz", "out"]
+
+
+@both
+def test_sentences_of_a_line_are_sent_one_by_one(serve, capsys, tmp_path):
+    lines = ["Mr. Smith waits. It is cold!", "", "One sentence", "  Yes? No. "]
+    sentences = ["Mr. Smith waits.", "It is cold!", "", "One sentence", "Yes?", "No."]
+    (tmp_path / "in").write_text("\n".join(lines))
+    with serve() as served:
+        flags = [f"--server={served.url}", f"--input={tmp_path / 'in'}", PATIENT]
+        flags += ["--split_sentences", "--batch_size=2", "--concurrency=2"]
+        assert script.run(flags) == 0
+        written = capsys.readouterr().out
+        with Client(served.url) as client:
+            results = list(client.translate(lines, split_sentences=True))
+            first = next(client.translate(lines, split_sentences=True))
+        assert "--signature=serving_default alone" in fails(
+            capsys, "--split_sentences", "--signature=nbest", status=2
+        )
+    described, *calls = served.requests
+    assert described.signature == "describe"
+    sent = [text for call in calls[:3] for text in call.inputs["text"]]
+    assert sorted(sent) == sorted(sentences)
+    assert written == "".join(translated(line.strip()) + "\n" for line in lines)
+    assert [result.source for result in results] == lines
+    assert first == results[0] and first.text == translated(lines[0])
+    assert first.score == sum(map(score_of, sentences[:2]))
+    assert first.hypotheses[0].normalized_score is None and first.unknown is None
 
 
 def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):

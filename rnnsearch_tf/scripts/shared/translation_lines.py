@@ -7,6 +7,7 @@ from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.config import BEAM_SIZE, DecodingConfig
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.finite_values import json_line
@@ -14,6 +15,27 @@ from rnnsearch_tf.terminal import single_line
 
 SEPARATOR = " ||| "
 AlignmentFormat = Literal["pharaoh", "json"]
+
+
+def define_split_sentences(command: Command) -> None:
+    """Add --split_sentences."""
+    command.define(
+        "split_sentences",
+        bool,
+        "translate the sentences of a line one by one, and join the translations: models trained "
+        "on sentences translate several at a time worse; for texts and --score alone; needs "
+        "sentencex",
+        False,
+    )
+
+
+def check_split_sentences(command: Command, aligns: bool) -> None:
+    """Raise a UsageError or an InputError if lines cannot be split into sentences."""
+    flags = command.flags
+    if flags.split_sentences:
+        if aligns or flags.word_scores or flags.n_best > 1:
+            raise UsageError("--split_sentences gives texts and --score alone")
+        require_package("sentencex")
 
 
 def define_translation_format(command: Command) -> None:

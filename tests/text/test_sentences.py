@@ -3,11 +3,12 @@
 import pytest
 
 from rnnsearch_tf import extras
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.sentences import SentenceSplitter, seems_to_have_several
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.text import sentences
+from rnnsearch_tf.text.sentences import SentenceSplitter, seems_to_have_several
 
 SENTENCES = ["The man will eat.", "Mr. Zzyzx has seen the old cat in Paris.", "It is cold."]
 TEXT = "  ".join(SENTENCES)
@@ -50,7 +51,7 @@ def test_one_translation_alone_is_joined(translator):
 
 
 def test_scripts_without_spaces_are_joined_without():
-    splitter = SentenceSplitter(Config(source_language="ja", tokenizer="sentencepiece"))
+    splitter = SentenceSplitter("ja")
     assert splitter.split("これは文です。もう一つ。") == ["これは文です。", "もう一つ。"]
     assert splitter.split("One.\u2028Two.\x85") == ["One.", "Two."]
     assert splitter.split("") == [""]
@@ -60,8 +61,7 @@ def test_scripts_without_spaces_are_joined_without():
         return Translation(text, ("x", "</s>"), (best,))
 
     def joined(*texts: str) -> str:
-        [result] = splitter.joined(["source"], [len(texts)], map(found, texts))
-        return result.text
+        return sentences.joined("source", [*map(found, texts)], 0.6).text
 
     assert joined("これは文です。", "もう一つ。") == "これは文です。もう一つ。"
     assert joined("Une phrase.", "", "Une autre.") == "Une phrase. Une autre."
@@ -90,4 +90,4 @@ def test_without_the_package_the_line_says_what_to_install(monkeypatch):
     with pytest.raises(
         InputError, match=r"sentencex is not installed: .*rnnsearch-tf\[sentences\]"
     ):
-        SentenceSplitter(Config())
+        SentenceSplitter("en")

@@ -1,0 +1,83 @@
+"""Lines of several sentences, which are translated one by one."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.given_texts import Line, decoded
+from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.text.unspaced import UNSPACED
+
+# Behind a word of four letters or more, which are few abbreviations.
+_BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
+_UNSPACED = re.compile(UNSPACED)
+
+
+class SentenceSplitter:
+    """Splits lines into sentences by the rules of sentencex for a language, such as "en".
+
+    InputError where the package sentencex is not installed.
+    """
+
+    def __init__(self, language: str):
+        require_package("sentencex")
+        import sentencex
+
+        self._segment = sentencex.segment
+        self._language = language
+
+    def split(self, line: Line) -> list[str]:
+        """Return the sentences of a line, at least one, without the spaces around them."""
+        text = decoded(line)
+        plain = " ".join(text.splitlines())  # sentencex 1.0.32 may panic at a line separator
+        sentences = (sentence.strip() for sentence in self._segment(self._language, plain))
+        return [sentence for sentence in sentences if sentence] or [text]
+
+
+def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Translation:
+    """Join the best translations of the sentences of a line, at least one.
+
+    Tokens and scores of the sentences come one after the other, `</s>` behind each. `score` is
+    the sum of theirs, `normalized_score` this sum / |y|^length_penalty for all tokens. Fields that
+    a server did not send stay empty or None.
+    """
+    if len(some) == 1:
+        return dataclasses.replace(some[0], source=decoded(line))
+    tokens: list[str] = []
+    unknown: list[int] = []
+    for one in some:
+        unknown += (len(tokens) + place for place in one.unknown or ())
+        tokens += one.source_tokens
+    known = some[0].unknown is not None
+    best = _hypothesis([one.hypotheses[0] for one in some], length_penalty)
+    return Translation(decoded(line), tuple(tokens), (best,), tuple(unknown) if known else None)
+
+
+def _hypothesis(some: Sequence[Hypothesis], length_penalty: float) -> Hypothesis:
+    score = sum(one.score for one in some)
+    length = sum(len(one.pieces or one.tokens) for one in some)
+    sequences = {
+        name: tuple(x for one in some for x in getattr(one, name))
+        for name in ("tokens", "pieces", "word_scores", "piece_scores")
+    }
+    return dataclasses.replace(
+        some[0],
+        text=_text([one.text for one in some if one.text]),
+        score=score,
+        normalized_score=score / length**length_penalty if length else None,
+        **sequences,
+    )
+
+
+def _text(sentences: Sequence[str]) -> str:
+    """Join sentences with a space, but in scripts that put none between words."""
+    text = ""
+    for sentence in sentences:
+        text += sentence if not text or _UNSPACED.match(sentence) else f" {sentence}"
+    return text
+
+
+def seems_to_have_several(text: str) -> bool:
+    """Whether a text seems to have several sentences: none begins in lower case."""
+    return any(not found[1].islower() for found in _BEGINNING.finditer(text))
