@@ -59,7 +59,7 @@ SUBPACKAGES = {
         lexicon
     """,
     "visualization": """
-        __init__ fonts image_files alignment_page alignment_matrix curves sample_page
+        __init__ image_files fonts alignment_page alignment_matrix curves sample_page
     """,
     "serving": "__init__ kit model_card signatures warmup export published",
     "training": """

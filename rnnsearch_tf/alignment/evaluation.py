@@ -47,13 +47,13 @@ def by_error(tried: Sequence[MethodScores]) -> list[MethodScores]:
 def scores_table(tried: Sequence[MethodScores]) -> str:
     """Return a table with a line for each method."""
     width = max(len(str(method)) for method, _ in tried)
-    lines = [f"{'':{width}}         AER %  precision  recall   links"]
+    lines = [f"{'':{width}}        AER %  precision  recall  links"]
     for method, scores in tried:
         interval = scores.aer_interval
         error = _percent(scores.aer) + ("" if interval is None else f" ± {100 * interval:.1f}")
         lines.append(
-            f"{method!s:{width}}  {error:>12}  {_percent(scores.precision):>9}"
-            f"  {_percent(scores.recall):>6}  {scores.links:6,}"
+            f"{method!s:{width}}  {error:>11}  {_percent(scores.precision):>9}"
+            f"  {_percent(scores.recall):>6} {scores.links:6,}"
         )
     scores = tried[0].scores
     lines.append(f"{scores.sentences:,} sentence pairs, {scores.sure:,} sure links")

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -132,28 +133,40 @@ class ParallelFiles(_TextFiles):
 class TabSeparatedFiles(_TextFiles):
     """Files whose lines are a source, a tab and its target; further columns are ignored.
 
-    A file whose first line has no tab is read as fast_align reads it: `source ||| target`.
+    A file that has `|||` as a word before it has a tab is read as fast_align reads it:
+    `source ||| target`.
     """
 
     def __init__(self, paths: Paths):
         super().__init__("tsv", _by_columns, [(path,) for path in as_list(paths)])
 
 
-def _separator(first_line: str) -> str:
-    return " ||| " if " ||| " in first_line and "\t" not in first_line else "\t"
+_TAB = re.compile("\t")
+_BARS = re.compile(r"(?:^|[ \t])\|\|\|(?:[ \t]|$)")
+
+
+def _separator(lines: Sequence[str]) -> re.Pattern[str]:
+    """Return what separates the columns, by the first line that has a separator."""
+    for line in lines:
+        columns = line.split("\t")
+        if len(columns) > 1 and "|||" not in columns:
+            return _TAB
+        if _BARS.search(line):
+            return _BARS
+    return _TAB
 
 
 def _by_columns(path: str | Path) -> Iterator[ParallelText]:
     done = 0
-    separator = ""
+    separator = None
     for lines in blocks_of_lines(path, BLOCK_PAIRS):
-        separator = separator or _separator(lines[0])
-        rows = [line.split(separator) for line in lines]
+        separator = separator or _separator(lines)
+        rows = [separator.split(line) for line in lines]
         whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
         yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
         done += len(whole)
         if len(whole) < len(rows):
-            name = "tab" if separator == "\t" else "|||"
+            name = "|||" if separator is _BARS else "tab"
             raise InputError(f"{path}: line {done + 1:,} has no {name} between source and target")
     if not done:
         raise InputError(f"{path} is empty")
@@ -185,18 +198,12 @@ def read_all(corpus: Corpus) -> ParallelText:
 
 def _in_lockstep(source: str | Path, target: str | Path) -> Iterator[ParallelText]:
     counts = [0, 0]
-    block = ParallelText([], [])
     sides = (blocks_of_lines(path, BLOCK_PAIRS) for path in (source, target))
-    try:
-        for block in itertools.starmap(ParallelText, itertools.zip_longest(*sides, fillvalue=[])):
-            counts = [count + len(side) for count, side in zip(counts, block, strict=True)]
-            if counts[0] == counts[1]:
-                yield block
-    except InputError:
-        whole = min(map(len, block))
-        if counts[0] != counts[1] and whole:  # one side broke off in the block
-            yield ParallelText(block.source[:whole], block.target[:whole])
-        raise
+    for block in itertools.zip_longest(*sides, fillvalue=[]):
+        counts = [count + len(side) for count, side in zip(counts, block, strict=True)]
+        whole = min(map(len, block))  # a side that ends, or breaks off, has fewer
+        if whole:
+            yield ParallelText(*(side[:whole] for side in block))
     if counts[0] != counts[1]:
         raise InputError(
             f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}: "

@@ -86,7 +86,7 @@ def _output(
         is_finite = all(are_finite(w) for w in pair.weights if w is not None)
         output.check(number, is_finite, "no finite alignment")
         draw_figure(COMMAND, number, pair.forward, languages)
-        links = method.links(*pair.weights)
+        links = method.links(*pair.weights) if is_finite else set()
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 
 

@@ -2,12 +2,14 @@
 
 import dataclasses
 
+from rnnsearch_tf.config import SENTENCEPIECE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.chosen_models import check_written, choose_models, written_model
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_first_words
 
 COMMAND = Command(
     "rnnsearch-lexicon",
@@ -32,6 +34,8 @@ def run() -> None:
     if not config.model.has_attention:
         architecture = config.model.architecture
         raise InputError(f"{directory.path}: {architecture} has no attention to learn from")
+    if config.tokenizer == SENTENCEPIECE:
+        raise InputError(f"{directory.path}: a model of subwords has no use for a lexicon")
     choose_models(COMMAND)  # for its checks
     path = directory.lexicon_path
     check_written(path)
@@ -43,6 +47,9 @@ def run() -> None:
         # Neither of these, which need the lexicon.
         exact = dataclasses.replace(config.decoding, candidate_words=0, replace_unknown=False)
         translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
+    warn_of_first_words(COMMAND, translator, training)
     lexicon = lexicon_of(translator, training, FLAGS.pairs)
+    if not lexicon:
+        raise InputError("no sentence pair has words on both sides: there is nothing to learn from")
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")

@@ -8,6 +8,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.chosen_models import model_folders
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.figure_flags import drawing
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
@@ -40,12 +41,13 @@ def run() -> None:
     """Plot."""
     require_package("matplotlib")
     image_format(FLAGS.output)
-    if FLAGS.model_dir is not None:
-        _plot_trainings(model_folders(COMMAND))
-    elif FLAGS.evaluations is not None:
-        _plot_evaluations(FLAGS.evaluations.split(","))
-    else:
-        _plot_calibrations(FLAGS.calibrations.split(","))
+    with drawing(COMMAND):
+        if FLAGS.model_dir is not None:
+            _plot_trainings(model_folders(COMMAND))
+        elif FLAGS.evaluations is not None:
+            _plot_evaluations(FLAGS.evaluations.split(","))
+        else:
+            _plot_calibrations(FLAGS.calibrations.split(","))
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:

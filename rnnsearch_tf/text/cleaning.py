@@ -33,7 +33,7 @@ def visible(text: tf.Tensor) -> tf.Tensor:
     """Return strings as valid UTF-8, with no whitespace but spaces, and without what is not seen.
 
     Removed are the places where words may be broken, marks of direction, and the control characters
-    of ASCII.
+    before the space, U+0000 to U+001F.
     """
     return apply(_REMOVED, apply(SPACES, valid_utf8(text)))
 

@@ -22,6 +22,7 @@ from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
+_LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer ones, by default than 4,192
 BLANK = "▁"  # in a piece, for a space before it
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
 _OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word behind a script without spaces
@@ -168,7 +169,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
 
     These options differ from SentencePiece's defaults: byte fallback; ids 0 to 2 are padding,
     `</s>` and [UNK], and there is no `<s>`; `size` is an upper limit, for texts with fewer pieces;
-    text is normalized by `composition_rules`, not by NFKC.
+    text is normalized by `composition_rules`, not by NFKC; long lines are not left out.
     InputError if `size` is too small for the characters of the text, the text is empty, or the
     package sentencepiece is not installed.
     """
@@ -188,6 +189,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
                 hard_vocab_limit=False,
                 byte_fallback=True,
                 normalization_rule_tsv=str(rules),
+                max_sentence_length=_LONGEST_LINE,
                 pad_id=PAD,
                 eos_id=EOS,
                 unk_id=UNK,
@@ -211,4 +213,5 @@ def _reason(error: Exception) -> str:
     message = str(error)
     if counts := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return f"the characters of the text take {int(counts[1]):,}"
-    return "the text is empty" if "sentences_.empty()" in message else first_line(error)
+    is_empty = "sentences_.empty()" in message or "(all_chars_count) > (0)" in message
+    return "the text is empty" if is_empty else first_line(error)

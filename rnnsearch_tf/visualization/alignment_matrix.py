@@ -1,10 +1,7 @@
 """Pictures of soft alignments (Fig. 3 of the paper)."""
 
-import contextlib
 import math
-import unicodedata
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +52,10 @@ def draw_alignment(
         page = alignment_page([AlignedSentence(pair)], "Soft alignment", "", *languages)
         write_page(path, page)
         return
+    from rnnsearch_tf.visualization.fonts import figure_fonts
+
     drawn = [] if ending == SVG else [*source_tokens, *target_tokens]
-    with _style(drawn) as families:
+    with figure_fonts(drawn) as families:
         figure = _alignment_figure(pair, families, max_pixels)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
@@ -70,8 +69,10 @@ def paint_alignment(
     """Return the picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    from rnnsearch_tf.visualization.fonts import figure_fonts
+
     pair = Alignment(tuple(source_tokens), tuple(target_tokens), alignment)
-    with _style([*source_tokens, *target_tokens]) as families:
+    with figure_fonts([*source_tokens, *target_tokens]) as families:
         figure = _alignment_figure(pair, families)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
@@ -110,11 +111,8 @@ def _alignment_figure(
 
 
 def _label(word: str) -> str:
-    """Return a word as it is written: of characters that XML has, and cut if very long."""
-    plain = "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
-        for c in word
-    )
+    """Return a word as it is written: cut if very long."""
+    plain = image_files.drawable(word)
     return plain if len(plain) <= _MAX_WORD else plain[: _MAX_WORD - 1] + "…"
 
 
@@ -127,18 +125,3 @@ def _room(words: Sequence[str], families: list[str]) -> float:
     font = FontProperties(family=families, size=_POINTS)
     widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
     return max(widths) / 72
-
-
-@contextlib.contextmanager
-def _style(words: Sequence[str]) -> Iterator[list[str]]:
-    """Set the colors of figures, and yield the fonts that words need.
-
-    Matplotlib's warnings of each letter are silenced; `font_families` has warned once of all.
-    """
-    from rnnsearch_tf.visualization.fonts import font_families
-
-    with image_files.figure_style():
-        families = font_families(words)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            yield families

@@ -1,8 +1,10 @@
 """Plots of BLEU over source length (Fig. 2 of the paper), of training runs, and of calibration."""
 
+import contextlib
 import math
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,15 @@ from matplotlib.ticker import StrMethodFormatter
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin
-from rnnsearch_tf.visualization.image_files import INK, PAGE, figure_style, save_figure
+from rnnsearch_tf.visualization.fonts import figure_fonts
+from rnnsearch_tf.visualization.image_files import (
+    INK,
+    PAGE,
+    SVG,
+    drawable,
+    image_format,
+    save_figure,
+)
 
 SIGNIFICANT = 0.05  # a p-value below it is
 # Colors that stand out against white and black, and apart for the color-blind.
@@ -41,14 +51,17 @@ def draw_bleu_by_length(
     The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system that was
     compared with another, the bins that do not differ significantly from it (p ≥ 0.05, or too few
     sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
-    as the maximum in training. The path ends in .png, .svg or .pdf.
+    as the maximum in training. The path ends in .png, .svg or .pdf. InputError for a curve without
+    bins.
     """
-    with figure_style():
+    with _fonts(path, curves) as fonts:
         figure = _new_figure(3.4)
         axes = figure.add_subplot()
         for i, (name, curve) in enumerate(curves.items()):
             offset = _BETWEEN_BARS * (i - (len(curves) - 1) / 2)
             _draw_bins(axes, curve, i, offset, name, name in compared)
+            if not curve:
+                raise InputError(f"{name}: no BLEU by length to draw")
         bins = [b for curve in curves.values() for b in curve]
         _label_bins(axes, bins)
         axes.set_ylim(bottom=0)
@@ -56,7 +69,7 @@ def draw_bleu_by_length(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
-        _finish(figure, path, _legend_title(bins, bool(compared)))
+        _finish(figure, path, fonts, _legend_title(bins, bool(compared)))
 
 
 def draw_training(
@@ -71,7 +84,7 @@ def draw_training(
     first is a loss with these terms, and is labeled so. InputError if there is nothing to draw of
     one.
     """
-    with figure_style():
+    with _fonts(path, logs) as fonts:
         figure = _new_figure(5)
         nll_axes, bleu_axes = figure.subplots(2, 1, sharex=True)
         for i, (name, records) in enumerate(logs.items()):
@@ -89,7 +102,7 @@ def draw_training(
         nll_axes.set_ylabel("−log p (nats per token)")
         bleu_axes.set(xlabel="updates", ylabel="BLEU (validation set)")
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        _finish(figure, path)
+        _finish(figure, path, fonts)
 
 
 def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> None:
@@ -98,7 +111,7 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
     A calibrated system's points are on the dotted diagonal; below it, a system is too confident.
     The legend has the expected calibration errors.
     """
-    with figure_style():
+    with _fonts(path, measured) as fonts:
         figure = _new_figure(4.5)
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
@@ -108,31 +121,46 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
             axes.plot(*points, **_look(i), label=label)
         axes.set(xlabel="confidence (probability of the predicted token)", ylabel="accuracy",
                  xlim=(0, 1), ylim=(0, 1))  # fmt: skip
-        _finish(figure, path)
+        _finish(figure, path, fonts)
 
 
 def _new_figure(height: float) -> Figure:
     return Figure((_WIDTH, height), dpi=_RESOLUTION, layout="constrained")
 
 
-def _finish(figure: Figure, path: str | Path, title: str | None = None) -> None:
+def _fonts(path: str | Path, names: Iterable[str]) -> contextlib.AbstractContextManager[list[str]]:
+    """Draw in our colors, with the fonts that the names need, but those of an SVG's viewer."""
+    return figure_fonts([] if image_format(path) == SVG else names)
+
+
+def _finish(figure: Figure, path: str | Path, fonts: list[str], title: str | None = None) -> None:
     """Add grids, and a legend above the axes, where it covers no data, and write the picture."""
     for axes in figure.axes:
         axes.grid(alpha=0.3)
     handles, names = figure.axes[0].get_legend_handles_labels()
-    columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
-    names = [textwrap.fill(name, _LEGEND_WIDTH) for name in names]
+    columns = 1 if max(map(_width, names), default=0) > _LONG_NAME else 2
+    names = [_wrapped(name) for name in names]
     lines = sum(name.count("\n") + 1 for name in names) / columns
     figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * max(lines - _LEGEND_LINES, 0))
     figure.legend(handles, names, loc="outside upper left", ncols=columns, frameon=False,
-                  fontsize=9, title=title, title_fontsize=8, alignment="left",
-                  handlelength=3)  # fmt: skip
+                  prop={"family": fonts, "size": 9}, title=title, title_fontsize=8,
+                  alignment="left", handlelength=3)  # fmt: skip
     save_figure(figure, path)
 
 
+def _width(text: str) -> int:
+    """Count letters, and wide ones, such as Japanese, twice."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+
+
+def _wrapped(name: str) -> str:
+    """Break a name into lines that the figure has room for."""
+    return textwrap.fill(name, _LEGEND_WIDTH * len(name) // max(_width(name), 1))
+
+
 def _plain(name: str) -> str:
-    """Escape what Matplotlib reads as mathematics, or as a curve without a label."""
-    escaped = name.replace("$", r"\$")
+    """Replace what cannot be drawn or Matplotlib reads as mathematics or an absent label."""
+    escaped = drawable(name).replace("$", r"\$")
     return f" {escaped}" if name.startswith("_") else escaped
 
 
@@ -184,6 +212,8 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
         lowered = i > 0 and not lowered and positions[i] - positions[i - 1] < room
         labels.append("\n" * lowered + label)
     axes.set_xticks(positions, labels)
+    if len(spans) == 1:  # else systems would be at opposite edges
+        axes.set_xlim(*spans[0])
     axes.set(xlabel="source length (words)", ylabel="BLEU")
 
 

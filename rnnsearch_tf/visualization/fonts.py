@@ -1,12 +1,15 @@
 """Fonts for words of any script, among those that are installed."""
 
+import contextlib
 import functools
 import unicodedata
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import matplotlib
 from matplotlib import font_manager
+
+from rnnsearch_tf.visualization.image_files import figure_style
 
 DEFAULT = "sans-serif"
 _NO_GLYPH_OF_ITS_OWN = ("Cc", "Cf", "Zs", "Zl", "Zp")  # categories: controls, joiners, spaces
@@ -37,6 +40,19 @@ def font_families(texts: Iterable[str]) -> list[str]:
     if matplotlib.__version_info__ < _SHAPES and any(map(_needs_shaping, letters)):
         warnings.warn(NOT_SHAPED, stacklevel=2)
     return list(families)
+
+
+@contextlib.contextmanager
+def figure_fonts(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Draw in our colors, and yield the families that texts need.
+
+    Matplotlib's warnings of each letter are silenced; `font_families` has warned once of all.
+    """
+    with figure_style():
+        families = font_families(texts)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            yield families
 
 
 @functools.lru_cache(maxsize=1_000)

@@ -1,6 +1,7 @@
 """Picture files, whose format follows from the ending of the name, and the colors of figures."""
 
 import contextlib
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,14 @@ def figure_style() -> contextlib.AbstractContextManager[None]:
     import matplotlib.style
 
     return matplotlib.style.context(["default", _SETTINGS])
+
+
+def drawable(text: str) -> str:
+    """Return a text of characters that XML has, with U+FFFD for others."""
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
+        for c in text
+    )
 
 
 def save_figure(figure: "Figure", path: str | Path) -> None:

@@ -1,6 +1,7 @@
 """Parallel text: files plain or compressed, and what a user is told when they are wrong."""
 
 import gzip
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -163,8 +164,10 @@ def test_unequal_counts_are_found_in_whichever_block(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     for source, target in ((5, 4), (4, 5), (4, 9), (7, 0)):
         corpus = files(tmp_path, b"a\n" * source, b"b\n" * target)
+        pairs = each_pair(corpus)
+        assert [*itertools.islice(pairs, min(source, target))] == [("a", "b")] * min(source, target)
         with pytest.raises(InputError, match=f"has {source} lines, .* has {target}:"):
-            list(corpus.blocks())
+            next(pairs)
 
 
 @pytest.mark.parametrize("block_pairs", [1, 2, 3, 4, 10])
@@ -222,12 +225,18 @@ def test_pairs_of_one_file_may_be_gzipped_and_have_more_columns(tmp_path):
     assert files.fingerprint() != before
 
 
-def test_input_of_fast_align_is_told_by_its_first_line(tmp_path, monkeypatch):
+def test_input_of_fast_align_is_told_by_its_first_separator(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 1)
     path = write(tmp_path / "a", b"one two ||| un\n ||| \nthree ||| tr\tois\n")
     assert TabSeparatedFiles([path]).read() == (["one two", "", "three"], ["un", "", "tr\tois"])
     tabs = write(tmp_path / "b", b"one ||| 1\tun\n")
     assert TabSeparatedFiles([tabs]).read() == (["one ||| 1"], ["un"])
+    blank = write(tmp_path / "d", b"\nthree |||\nfour\t|||\tquatre\n")
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 3)
+    with pytest.raises(InputError, match=r"line 1 has no \|\|\| between source and target$"):
+        TabSeparatedFiles([blank]).read()
+    blank.write_bytes(blank.read_bytes()[1:])
+    assert TabSeparatedFiles([blank]).read() == (["three", "four"], ["", "quatre"])
     broken = write(tmp_path / "c", b"one ||| un\ntwo\tdeux\n")
     with pytest.raises(InputError, match=r"line 2 has no \|\|\| between source and target$"):
         TabSeparatedFiles([broken]).read()

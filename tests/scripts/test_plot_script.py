@@ -1,6 +1,7 @@
 """rnnsearch-plot: curves of made-up files, and what it refuses."""
 
 import json
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -84,6 +85,19 @@ def test_equal_names_are_told_apart(tmp_path):
     assert plot.run(flags) == 0
     written = "".join(texts(tmp_path / "a.svg"))  # each of them in several lines
     assert all(str(path) in written for path in paths)
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_any_name_is_drawn(capsys, tmp_path, ending):
+    names = [b"caf\xe9", b"ctl\x01x", "日本語の翻訳模型第一版改訂版比較実験用1".encode()]
+    paths = [write_evaluation(tmp_path / os.fsdecode(name + b".json")) for name in names]
+    picture = tmp_path / f"a.{ending}"
+    flags = [f"--evaluations={','.join(map(str, paths))}", f"--output={picture}"]
+    assert plot.run(flags) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) <= (ending == "png") and all(line.endswith("viewer's fonts") for line in said)
+    if ending == "svg":
+        assert {"caf\ufffd", "ctl\ufffdx"} <= set(texts(picture))
 
 
 def test_what_it_refuses(capsys, tmp_path):

@@ -15,6 +15,7 @@ from scripted_engine import MAX_LENGTH, answer, engine, made_model
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.scripts import (
     aligner,
@@ -44,10 +45,15 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
     return lines[-1]
 
 
-def test_subwords_have_no_candidate_words(capsys):
+def test_subwords_have_no_candidate_words_and_no_lexicon(capsys, tmp_path):
     flags = "--model_dir=europarl-en-fr", "--candidate_words=100"
     line = fails(capsys, translate, *flags, status=2)
     assert "--candidate_words needs a model of words; " in line
+    model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
+    text = tmp_path / "text"
+    text.write_text("one\n")
+    flags = f"--model_dir={model}", f"--source={text}", f"--target={text}"
+    assert "a model of subwords has no use for a lexicon" in fails(capsys, lexicon, *flags)
 
 
 def test_usage_errors(capsys, model_dir):
@@ -391,6 +397,14 @@ def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):
                           "--candidate_words=5", "--beam_size=2",
                           f"--output={tmp_path / 'out'}"]) == 0  # fmt: skip
     assert "[UNK]" not in (tmp_path / "out").read_text("utf-8")
+    (tmp_path / "ru").write_text("Это предложение не на английском языке.\n" * 9, "utf-8")
+    given = [f"--model_dir={copy}", f"--source={tmp_path / 'ru'}", f"--target={tmp_path / 'ru'}"]
+    assert lexicon.run(given) == 0
+    assert "of the source are unknown" in capsys.readouterr().err
+    before = (copy / "lexicon.tsv").read_bytes()
+    (tmp_path / "ru").write_text("\n" * 9)
+    assert "no sentence pair has words on both sides" in fails(capsys, lexicon, *given)
+    assert (copy / "lexicon.tsv").read_bytes() == before
 
 
 @pytest.mark.parametrize(("script", "name"), [(lexicon, "lexicon.tsv"), (aligner, "aligner.npz")])

@@ -170,6 +170,7 @@ def failing_lines():
     ("lines", "size", "message"),
     [
         ([], 400, "400 subwords cannot be learned: the text is empty"),
+        (["\u200b\u00ad"], 400, "400 subwords cannot be learned: the text is empty"),
         (TEXT, 265, "265 subwords cannot be learned: the characters of the text take 28[0-9]"),
         (failing_lines(), 400, "^line 2 is broken"),
     ],
@@ -177,6 +178,11 @@ def failing_lines():
 def test_what_cannot_be_learned(lines, size, message):
     with pytest.raises(InputError, match=message):
         learn_subwords(lines, size)
+
+
+def test_long_lines_are_learned_from():
+    model = learn_subwords(["ü" * 3_000, "ö" * 3_000], 264)
+    assert all(f"{letter}".encode() in model for letter in "üö")
 
 
 def test_models_that_cannot_be_read(tmp_path, model):

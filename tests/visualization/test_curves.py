@@ -34,6 +34,8 @@ def test_bleu_by_length_names_systems_bins_and_marks(tmp_path):
     assert {" _one", "$x_{1$", r"\alpha"} <= set(texts(tmp_path / "b.svg"))
     assert {"one", "1–10", "11–20", "11–23", "training ≤ 15", "BLEU"} <= set(labels)
     assert not any("confidence" in text or "hollow" in text for text in labels)
+    with pytest.raises(InputError, match="other: no BLEU by length"):
+        draw_bleu_by_length(tmp_path / "c.svg", {"one": one, "other": []})
     draw_bleu_by_length(tmp_path / "a.png", {"one": one})
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

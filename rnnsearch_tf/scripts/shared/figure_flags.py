@@ -1,10 +1,13 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
+import contextlib
 import functools
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command
@@ -12,6 +15,7 @@ from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
 
 FigureFormat = Literal["png", "svg", "pdf", "html"]
+_FORMAT = "png"  # where --figure_format is not given
 
 
 def define_figures(command: Command) -> None:
@@ -21,11 +25,20 @@ def define_figures(command: Command) -> None:
         OUTPUT_FOLDER,
         "a folder for figures of each line's soft alignment: 1.png, 2.png, …",
     )
-    command.define("figure_format", FigureFormat, "html is an interactive page", "png")
+    command.define(
+        "figure_format",
+        FigureFormat,
+        f"of --figures, by default {_FORMAT}; html is an interactive page",
+    )
 
 
 def check_figures(command: Command) -> None:
-    """Raise an InputError if pictures are wanted and Matplotlib is not installed."""
+    """Raise an InputError if pictures are wanted and Matplotlib is not installed.
+
+    UsageError for a format without pictures.
+    """
+    if command.flags.figure_format and not command.flags.figures:
+        raise UsageError("--figure_format needs --figures, the folder for figures")
     if command.flags.figures and command.flags.figure_format != "html":
         require_package("matplotlib")
 
@@ -36,10 +49,9 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
     if flags.figures and len(pair.source_tokens) > 1 and are_finite(pair.weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
+        with drawing(command):
             draw_alignment(
-                Path(flags.figures) / f"{number}.{flags.figure_format}",
+                Path(flags.figures) / f"{number}.{flags.figure_format or _FORMAT}",
                 pair.weights,
                 pair.source_tokens,
                 pair.target_tokens,
@@ -47,8 +59,16 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
                 unknown_target=pair.unknown_target,
                 languages=languages,
             )
-        for warning in told:
-            _warn_once(command, str(warning.message))
+
+
+@contextlib.contextmanager
+def drawing(command: Command) -> Iterator[None]:
+    """Give warnings of fonts as the command's own, each once."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        yield
+    for warning in told:
+        _warn_once(command, str(warning.message))
 
 
 @functools.cache

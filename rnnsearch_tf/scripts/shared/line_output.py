@@ -15,6 +15,7 @@ _INPUTS = ("input", "source", "target", "tsv", "translation")
 _FREE = (
     *(*_INPUTS, "output", "resume"),
     *("model_dir", "reverse_model_dir", "deadline", "batch_size", "concurrency", "attempts"),
+    *("figures", "figure_format"),
 )
 
 
