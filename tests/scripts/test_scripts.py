@@ -52,8 +52,8 @@ def test_subwords_have_no_candidate_words_and_no_lexicon(capsys, tmp_path):
     model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
     text = tmp_path / "text"
     text.write_text("one\n")
-    flags = f"--model_dir={model}", f"--source={text}", f"--target={text}"
-    assert "a model of subwords has no use for a lexicon" in fails(capsys, lexicon, *flags)
+    others = f"--model_dir={model}", f"--source={text}", f"--target={text}"
+    assert "a model of subwords has no use for a lexicon" in fails(capsys, lexicon, *others)
 
 
 def test_usage_errors(capsys, model_dir):
