@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
+
 Pair = tuple[str, str]
 _NUMBER = re.compile(r"(?<![\w.,/-])\d+(?![\w.,/-])")
 _NAME = re.compile(r"(?<=[^.!?] )[A-Z][a-zà-ÿ]{3,}\b")
@@ -30,8 +32,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     paths = arguments.source, arguments.target
-    sides = [path.read_text("utf-8").splitlines() for path in paths]
-    pairs = list(zip(*sides, strict=True))
+    pairs = list(each_pair(ParallelFiles(*paths)))
     made = made_up(pairs, arguments.pairs, random.Random(arguments.seed))
     write_pairs(made, [arguments.output.with_suffix(path.suffix) for path in paths])
 
@@ -44,7 +45,7 @@ def write_pairs(pairs: Sequence[Pair], paths: Sequence[Path]) -> None:
 
 def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:
     """Make up to `count` pairs of each kind."""
-    names = sorted({name for source, _ in pairs for name in _NAME.findall(source)})
+    names = sorted({name for source, _ in pairs for name in _NAME.findall(source)}) or ["Martin"]
 
     def new_name() -> str:
         first, last = r.choice(names), r.choice(names)

@@ -19,10 +19,10 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     echo "$text: cannot be read" >&2
     exit 2
 fi
-# Workers write into it at 1, 2 and 70, which would only recur (bad input, wrong flags, a bug): srun
-# gives the highest status of all.
-given_up=$folder/.given-up-$SLURM_JOB_ID
-: > "$given_up"
+# Workers remove it at a status that would only recur: 1, 2 and 70 (bad input, wrong flags, a bug),
+# 126 and 127 (no such command). srun gives the highest status of all. A full disk can remove, too.
+requeue=$folder/.requeue-$SLURM_JOB_ID
+: > "$requeue" || exit 1
 # Slurm signals this shell, and with some proctrack plugins all its children. So the worker ignores
 # SIGTERM and gets a SIGHUP in its place, once for each: it saves and ends, and this shell waits.
 worker='
@@ -32,12 +32,12 @@ trap "kill -HUP $! 2>/dev/null" TERM INT HUP
 wait $!
 while kill -0 $! 2>/dev/null; do wait $!; done
 wait $!; status=$?
-case $status in 1 | 2 | 70) echo $status >> "$0" ;; esac
+case $status in 1 | 2 | 70 | 126 | 127) rm -f "$0" ;; esac
 exit $status'
 # --label: each line of the log begins with the number of its worker.
 # --cpus-per-task again: SLURM 22.05 and 23.02 do not pass it on.
 srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 --label \
-    bash -c "$worker" "$given_up" rnnsearch-train \
+    bash -c "$worker" "$requeue" rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \
     --evaluation_interval=10000 \
@@ -51,9 +51,10 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 --label \
 status=$?
 # A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
 # 75 may also be the lock of a lost machine.
-reason=$(cat "$given_up")
-rm -f "$given_up"
-if [ "$status" -ne 0 ] && [ -z "$reason" ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+cat "$requeue" 2> /dev/null # opens it, which NFS does not answer from its cache
+may_recover=$?
+rm -f "$requeue"
+if [ "$status" -ne 0 ] && [ $may_recover -eq 0 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
     scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$status"

@@ -173,6 +173,9 @@ def sides(**given: Sequence[Any]) -> list[list[Any]]:
         raise InputError(f"{', '.join(counts)}: there must be one for each sentence")
     if not all(lists.values()):
         raise InputError("there is no sentence to score")
+    several = {len(one) if isinstance(one, tuple) else 1 for one in lists.get("references", ())}
+    if len(several) > 1 or 0 in several:
+        raise InputError("each sentence needs as many references as the others, one or more")
     return [
         side if name == "lengths" else list(map(_composed, side)) for name, side in lists.items()
     ]

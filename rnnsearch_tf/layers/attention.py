@@ -25,7 +25,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention_inputs import check_optional, check_shapes
-from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
+from rnnsearch_tf.layers.precision import PreciseLayer, check_units, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
 MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
@@ -122,8 +122,7 @@ class BahdanauAttention(PreciseLayer):
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
-        if units < 1:
-            raise ValueError(f"units {units}: must be at least 1")
+        check_units(units)
         self.units = units
         self.initial_weights = initial_weights
         self.supports_masking = True

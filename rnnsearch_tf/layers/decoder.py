@@ -77,7 +77,8 @@ class Decoder(PreciseLayer):
         units: n, the number of hidden units.
         attention: `BahdanauAttention`, `LastAnnotation` (RNNencdec), or another layer with their
             methods (see `layers.attention`). Its name comes before those of its weights
-            (`attention/W_a`).
+            (`attention/W_a`). It belongs to this decoder alone: α is among the outputs, and a model
+            that calls it elsewhere cannot be loaded from a `.keras` file.
         step_order: "look_generate_update" or "look_update_generate".
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".

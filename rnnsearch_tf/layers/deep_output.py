@@ -11,7 +11,7 @@ from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import PreciseLayer, product, sizes
+from rnnsearch_tf.layers.precision import PreciseLayer, check_units, product, sizes
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
@@ -48,7 +48,8 @@ class MaxoutDeepOutput(PreciseLayer):
         initial_weights: "paper" (appendix B.1) or "glorot".
         tied_to: an embedding of the K words, m = l, whose E is used as W_o (Press & Wolf 2017). E
             is not a weight of this layer: it is trained and saved with its embedding, as in a
-            `TranslationModel`, which has the config of both.
+            `TranslationModel`, which has the config of both. Another Keras model with it has no
+            `.keras` file: use `save_weights`.
         lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which `LexicalModel` reads.
 
     Examples:
@@ -71,6 +72,7 @@ class MaxoutDeepOutput(PreciseLayer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_units(units)
         self.units = units
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights

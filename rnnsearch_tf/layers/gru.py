@@ -11,7 +11,13 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
-from rnnsearch_tf.layers.precision import PreciseLayer, joined, product, split_columns
+from rnnsearch_tf.layers.precision import (
+    PreciseLayer,
+    check_units,
+    joined,
+    product,
+    split_columns,
+)
 from rnnsearch_tf.tensor_types import Float, Tensor
 
 
@@ -20,6 +26,7 @@ class _GatedUnit(PreciseLayer):
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
+        check_units(units)
         self.units = units
         self.state_size = self.output_size = units  # for `keras.layers.RNN`
         self.initial_weights = initial_weights
@@ -117,6 +124,10 @@ class GRUCell(_GatedUnit):
         state = self.update(self.project(self.wide(words)), state, self.recurrent_weights)
         # Keras's loop carries states in the dtype in which they came.
         return state, [ops.cast(state, states[0].dtype)] if in_list else state
+
+    def get_initial_state(self, batch_size: int | None = None) -> list[Float[Tensor, "B n"]]:
+        """Return states of zeros, in the form in which `keras.layers.RNN` stacks those of cells."""
+        return [ops.zeros((batch_size, self.units), self.compute_dtype)]
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

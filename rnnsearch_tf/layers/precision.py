@@ -80,6 +80,12 @@ class PreciseLayer(keras.layers.Layer):
         return keras.KerasTensor(shape, dtype=self.variable_dtype)
 
 
+def check_units(units: int) -> None:
+    """Raise a ValueError for a layer without units."""
+    if units < 1:
+        raise ValueError(f"units {units}: must be at least 1")
+
+
 def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
     """Concatenate weights by columns; a single variable becomes a tensor."""
     return ops.concatenate(weights, axis=-1)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError, UsageError
@@ -144,10 +145,16 @@ def _check_inputs() -> tuple[ParallelText, ChosenModels]:
     """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
     if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
+    if not FLAGS.sample_html and FLAGS["sample"].present:
+        raise UsageError("--sample needs --sample_html")
     files = needed_pairs(COMMAND, target="reference")
     systems = named_systems(COMMAND).values()
     check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"), systems)
     models = choose_models(COMMAND)
+    if FLAGS.hypotheses and not (FLAGS.system or FLAGS.sample_html or FLAGS.calibration):
+        for option in dataclasses.fields(DecodingConfig):
+            if FLAGS[option.name].present:
+                COMMAND.warn(f"--{option.name} is not used: --hypotheses are given")
     if FLAGS.calibration and models.version:
         raise UsageError("--calibration needs a model directory, not an export")
     return files.read(), models

@@ -1,6 +1,7 @@
 """Lines of several sentences, which are translated one by one."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Sequence
 
@@ -40,7 +41,7 @@ def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Tr
 
     Tokens and scores of the sentences come one after the other, `</s>` behind each. `score` is
     the sum of theirs, `normalized_score` this sum / |y|^length_penalty for all tokens. Fields that
-    a server did not send stay empty or None.
+    a server did not send stay empty or None. The text is empty where a score is not finite.
     """
     if len(some) == 1:
         return dataclasses.replace(some[0], source=decoded(line))
@@ -63,7 +64,7 @@ def _hypothesis(some: Sequence[Hypothesis], length_penalty: float) -> Hypothesis
     }
     return dataclasses.replace(
         some[0],
-        text=_text([one.text for one in some if one.text]),
+        text=_text([one.text for one in some if one.text]) if math.isfinite(score) else "",
         score=score,
         normalized_score=score / length**length_penalty if length else None,
         **sequences,

@@ -71,6 +71,10 @@ def test_references_as_sacrebleu_takes_them_are_told():
         bleu(LINES, references)
     with pytest.raises(TypeError, match="references: expected a list of str, not a str"):
         bleu(LINES[:1], LINES[0])
+    uneven: list[Any] = [[("a", "b"), "c"], [(), ()]]
+    for references in uneven:
+        with pytest.raises(InputError, match="as many references as the others, one or more"):
+            bleu(["a", "c"], references)
 
 
 def test_bleu_by_hand():

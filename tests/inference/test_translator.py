@@ -138,6 +138,8 @@ def test_another_beam(translator, exported):
     assert max(len(one.hypotheses) for one in four) == 4
     with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
         translator.translate(SENTENCES, n_best=4)
+    with pytest.raises(InputError, match=r"n_best 1\.5: must be from 1"):
+        translator.translate(SENTENCES, n_best=1.5)
     with pytest.raises(InputError, match="n_best 0"):
         translator.translate(SENTENCES, n_best=0)
     with pytest.raises(InputError, match="beam_size 0: must be at least 1"):

@@ -442,6 +442,11 @@ def test_what_keras_casts_goes_with_what_it_does_not(mixed_bfloat16):
     assert exact.dtype == "float32" and (exact != exact.astype("bfloat16")).any()
     states = tf.function(keras.layers.RNN(GRUCell(N)))(normal(B, TX, M), mask=mask(TX, 3))
     assert states.shape == (B, N)
+    stacked = keras.layers.RNN([GRUCell(2), GRUCell(3)])
+    # Each cell's own list, or Keras's loop on JAX takes the first cell's states for all.
+    shapes = [[tuple(x.shape) for x in own] for own in stacked.get_initial_state(B)]
+    assert shapes == [[(B, 2)], [(B, 3)]]
+    close(stacked(normal(B, TX, M), mask=mask(2, 2)), array(stacked(normal(B, TX, M)[:, :2])))
 
 
 @keras.saving.register_keras_serializable("tests")
@@ -797,6 +802,9 @@ def test_a_row_of_padding_has_an_alignment_in_float16():
 
 
 def test_what_makes_no_attention_is_told():
+    for layer in (GRUCell, lambda units: MaxoutDeepOutput(units, K)):
+        with pytest.raises(ValueError, match="units 0: must be at least 1"):
+            layer(0)
     with pytest.raises(ValueError, match="units 0: must be at least 1"):
         BahdanauAttention(0)
     others: tuple[Any, ...] = (7, keras.layers.AdditiveAttention())

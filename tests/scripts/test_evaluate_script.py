@@ -123,6 +123,12 @@ def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, 
     assert "paired bootstrap" in table
 
 
+def test_flags_that_would_do_nothing(capsys, flags, corpus):
+    assert evaluate.run([*flags, f"--hypotheses={corpus / 'valid.fr'}", "--beam_size=3"]) == 0
+    assert "--beam_size is not used: --hypotheses are given" in capsys.readouterr().err
+    assert "--sample needs --sample_html" in fails(capsys, evaluate, *flags, "--sample=3", status=2)
+
+
 def test_a_model_that_ships_is_another_system(capsys, flags):
     given = "--system=europarl-en-fr", "--weights=last"  # which it lacks
     assert "europarl-en-fr: no last.weights.h5" in fails(capsys, evaluate, *flags, *given)

@@ -1,5 +1,7 @@
 """Lines of several sentences: what is found in them, and how translations are joined."""
 
+import math
+
 import pytest
 
 from rnnsearch_tf import extras
@@ -57,7 +59,7 @@ def test_scripts_without_spaces_are_joined_without():
     assert splitter.split("") == [""]
 
     def found(text: str) -> Translation:
-        best = Hypothesis(text, ("a", "</s>"), -1.0, -1.0)
+        best = Hypothesis(text, ("a", "</s>"), -1.0 if text != "lost" else -math.inf, -1.0)
         return Translation(text, ("x", "</s>"), (best,))
 
     def joined(*texts: str) -> str:
@@ -65,6 +67,7 @@ def test_scripts_without_spaces_are_joined_without():
 
     assert joined("これは文です。", "もう一つ。") == "これは文です。もう一つ。"
     assert joined("Une phrase.", "", "Une autre.") == "Une phrase. Une autre."
+    assert joined("Une phrase.", "lost") == ""
 
 
 @pytest.mark.parametrize(

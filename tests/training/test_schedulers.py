@@ -351,7 +351,7 @@ def test_slurm_waits_for_a_worker_that_is_stopped_and_saves(submit, monkeypatch,
 
 
 def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
-    for status in (1, 2, 70):
+    for status in (1, 2, 70, 126, 127):
         notes = {"srun": ANY, "task": f"{status}\n"}
         assert submit("folder", status=status)[::2] == (status, notes)
         # Of the other workers, killed or lost with it, the status is higher.
@@ -361,9 +361,12 @@ def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monk
     assert submit("folder", status=75)[::2] == (75, {"srun": ANY, "task": "75\n"})
 
 
-def test_slurms_script_needs_a_folder_with_text(submit):
+def test_slurms_script_needs_a_folder_with_text_to_write_to(submit):
     assert submit("none") == (2, "none/train.en.gz: cannot be read\n", {})
     status, said, notes = submit()
     assert status != 0
     assert said.count("\n") == 1 and "usage: sbatch slurm.sh FOLDER" in said
     assert not notes
+    Path("folder", ".requeue-17").mkdir()
+    status, said, notes = submit("folder")
+    assert (status, said.count("\n"), notes) == (1, 1, {})
