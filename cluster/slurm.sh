@@ -20,7 +20,8 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     exit 2
 fi
 # Workers remove it at a status that would only recur: 1, 2 and 70 (bad input, wrong flags, a bug),
-# 126 and 127 (no such command). srun gives the highest status of all. A full disk can remove, too.
+# 126 and 127 (no such command). srun gives the highest status of all. Unlike writing, removing
+# works on a full disk.
 requeue=$folder/.requeue-$SLURM_JOB_ID
 : > "$requeue" || exit 1
 # Slurm signals this shell, and with some proctrack plugins all its children. So the worker ignores

@@ -3,13 +3,14 @@
 import dataclasses
 
 from rnnsearch_tf.config import SENTENCEPIECE
+from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.chosen_models import check_written, choose_models, written_model
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
-from rnnsearch_tf.scripts.shared.text_warnings import warn_of_first_words
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_unknown_words
 
 COMMAND = Command(
     "rnnsearch-lexicon",
@@ -23,6 +24,8 @@ define_model(COMMAND, "the trained model, not an ensemble")
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "align at most this many pairs, drawn at random", 50_000, COUNT)
+
+_FIRST = 256  # pairs that tell whether the text is the model's
 
 
 @COMMAND.entry
@@ -47,8 +50,9 @@ def run() -> None:
         # Neither of these, which need the lexicon.
         exact = dataclasses.replace(config.decoding, candidate_words=0, replace_unknown=False)
         translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
-    warn_of_first_words(COMMAND, translator, training)
-    lexicon = lexicon_of(translator, training, FLAGS.pairs)
+    sample = random_pairs(training, FLAGS.pairs)
+    warn_of_unknown_words(COMMAND, translator, sample.source[:_FIRST], sample.target[:_FIRST])
+    lexicon = lexicon_of(translator, sample, FLAGS.pairs)
     if not lexicon:
         raise InputError("no sentence pair has words on both sides: there is nothing to learn from")
     write_lexicon(path, lexicon)

@@ -1,11 +1,9 @@
 """Warnings of text in another language than the model's, and of lines that are too long."""
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import SENTENCEPIECE
-from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.windows import text_windows, windows
 
@@ -23,12 +21,6 @@ def warn_of_unknown_words(
 
     for problem in unknown_word_problems(translator, {"the source": source, "the target": target}):
         command.warn(problem)
-
-
-def warn_of_first_words(command: Command, translator: "Translator", corpus: Corpus) -> None:
-    """Warn as `warn_of_unknown_words` of a corpus, by its first pairs."""
-    source, target = zip(*itertools.islice(each_pair(corpus), _WINDOW), strict=True)
-    warn_of_unknown_words(command, translator, source, target)
 
 
 def warn_of_cut_lines(
