@@ -1,9 +1,10 @@
 """Results as HTML for notebooks: no script, nothing loaded, and the colors of the page around."""
 
 import html
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
+
+from rnnsearch_tf.terminal import columns_of
 
 _CELL = 16  # px
 _LETTER = 7.3  # px, the width of a monospaced font's letters at 12 px
@@ -70,5 +71,4 @@ def _label(word: str) -> str:
 
 def _width(word: str) -> float:
     """Estimate the width of a label in px."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in word[:_LONGEST])
-    return (min(len(word), _LONGEST) + wide) * _LETTER
+    return columns_of(word[:_LONGEST]) * _LETTER

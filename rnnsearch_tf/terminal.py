@@ -1,6 +1,7 @@
 """Text for a terminal, with control characters escaped."""
 
 import re
+import unicodedata
 
 # C0 without tab and newline, DEL, C1, what turns the direction of writing, ends of lines.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -13,6 +14,11 @@ def printable(text: str) -> str:
     Tabs and newlines stay, and so do joiners and no-break spaces, which words need.
     """
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def columns_of(text: str) -> int:
+    """Count the letters of a text, and wide ones, such as Japanese, twice."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
 def single_line(text: str) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
-from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.lexicon_file import Lexicon
@@ -19,12 +18,9 @@ _MIN_LINKS = 2  # a single one is as likely an error of the attention
 _MAX_TRANSLATIONS = 10
 
 
-def lexicon_of(
-    translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
-) -> dict[str, tuple[str, ...]]:
-    """Align training pairs, at most `max_pairs` drawn at random, and learn a lexicon from them."""
-    pairs = each_pair(random_pairs(training, max_pairs))
-    alignments = translator.align_stream(pairs)
+def lexicon_of(translator: Translator, pairs: Corpus) -> dict[str, tuple[str, ...]]:
+    """Align pairs, such as `MAX_PAIRS` of the training text, and learn a lexicon from them."""
+    alignments = translator.align_stream(each_pair(pairs))
     return learn_lexicon(counted(alignments, "aligned pair"))
 
 

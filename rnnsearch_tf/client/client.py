@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import itertools
 import threading
 import weakref
@@ -119,14 +120,14 @@ class Client:
             lines: one sentence each.
             split_sentences: whether lines may have several sentences, which are translated one by
                 one; their scores are added. They are found by sentencex, by the rules of the
-                model's source language, which the server is asked for.
+                model's source language, which the server is asked for once.
 
         Raises:
             ServingError: a batch failed.
             InputError: text that is not Unicode; sentencex is not installed.
         """
         if split_sentences:
-            return self._translate_split(lines, SentenceSplitter(self._source_language()))
+            return self._translate_split(lines, self._splitter)
         return self._results("serving_default", _alone(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
@@ -170,9 +171,10 @@ class Client:
         """
         return self._start(self._transport.version).result()
 
-    def _source_language(self) -> str:
+    @functools.cached_property
+    def _splitter(self) -> SentenceSplitter:
         described = self._start(lambda call: self._predict(call, "describe", {"text": [""]}))
-        return described.result()["source_language"][0]
+        return SentenceSplitter(described.result()["source_language"][0])
 
     def _translate_split(
         self, lines: Iterable[str], splitter: SentenceSplitter

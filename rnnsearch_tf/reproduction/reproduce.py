@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
+from rnnsearch_tf.alignment.lexicon import MAX_PAIRS, lexicon_of, write_lexicon
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import random_pairs
@@ -117,7 +117,7 @@ class _Work:
         replaces = config.model.has_attention and config.tokenizer != SENTENCEPIECE
         if replaces and directory.find_lexicon() is None:
             attention = Translator.load(path, alignment="attention")
-            lexicon = lexicon_of(attention, self._texts.training)
+            lexicon = lexicon_of(attention, random_pairs(self._texts.training, MAX_PAIRS))
             write_lexicon(directory.lexicon_path, lexicon)
         made_by = self._trained_by(name)
         results = assess(MODELS[name], path, config, self._texts, self._sample, **made_by)

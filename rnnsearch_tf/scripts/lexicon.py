@@ -52,7 +52,7 @@ def run() -> None:
         translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
     sample = random_pairs(training, FLAGS.pairs)
     warn_of_unknown_words(COMMAND, translator, sample.source[:_FIRST], sample.target[:_FIRST])
-    lexicon = lexicon_of(translator, sample, FLAGS.pairs)
+    lexicon = lexicon_of(translator, sample)
     if not lexicon:
         raise InputError("no sentence pair has words on both sides: there is nothing to learn from")
     write_lexicon(path, lexicon)

@@ -3,7 +3,6 @@
 import contextlib
 import math
 import textwrap
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from matplotlib.ticker import StrMethodFormatter
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin
+from rnnsearch_tf.terminal import columns_of
 from rnnsearch_tf.visualization.fonts import figure_fonts
 from rnnsearch_tf.visualization.image_files import (
     INK,
@@ -138,7 +138,7 @@ def _finish(figure: Figure, path: str | Path, fonts: list[str], title: str | Non
     for axes in figure.axes:
         axes.grid(alpha=0.3)
     handles, names = figure.axes[0].get_legend_handles_labels()
-    columns = 1 if max(map(_width, names), default=0) > _LONG_NAME else 2
+    columns = 1 if max(map(columns_of, names), default=0) > _LONG_NAME else 2
     names = [_wrapped(name) for name in names]
     lines = sum(name.count("\n") + 1 for name in names) / columns
     figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * max(lines - _LEGEND_LINES, 0))
@@ -148,14 +148,9 @@ def _finish(figure: Figure, path: str | Path, fonts: list[str], title: str | Non
     save_figure(figure, path)
 
 
-def _width(text: str) -> int:
-    """Count letters, and wide ones, such as Japanese, twice."""
-    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-
-
 def _wrapped(name: str) -> str:
     """Break a name into lines that the figure has room for."""
-    return textwrap.fill(name, _LEGEND_WIDTH * len(name) // max(_width(name), 1))
+    return textwrap.fill(name, _LEGEND_WIDTH * len(name) // max(columns_of(name), 1))
 
 
 def _plain(name: str) -> str:
