@@ -60,9 +60,9 @@ def software() -> str:
     return f"rnnsearch_tf {own}, TensorFlow {tf.__version__}, Keras {keras.__version__}"
 
 
-def hardware() -> str:
-    """Return the accelerators that TensorFlow sees, else the processor, and their number."""
-    gpus = tf.config.get_visible_devices("GPU")
+def hardware(most: int | None = None) -> str:
+    """Return the GPUs that TensorFlow sees, `most` of them at most, else the processor; counted."""
+    gpus = tf.config.get_visible_devices("GPU")[:most]
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"

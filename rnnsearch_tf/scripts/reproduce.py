@@ -24,7 +24,7 @@ from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.training.checks import check_inputs, check_learning_rate, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_same
 
 COMMAND = Command(
     "rnnsearch-reproduce",
@@ -106,7 +106,6 @@ def _configs() -> dict[str, Config]:
         if name not in MODELS:
             raise UsageError(f"--models {name}: choose from {', '.join(MODELS)}")
         configs[name] = COMMAND.settings(preset(name, FLAGS.preset_size))
-        check_learning_rate(configs[name], preset(name, FLAGS.preset_size))
     return configs
 
 

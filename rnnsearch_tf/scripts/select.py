@@ -55,7 +55,7 @@ define_selection(COMMAND)
 @COMMAND.entry
 def run() -> None:
     """Select."""
-    check_read_twice(FLAGS, _INPUTS)
+    check_read_twice(FLAGS, ("pool_source", "pool_target"))
     check_distinct(FLAGS, _INPUTS, ("output_source", "output_target", "scores"))
     require_package("nltk")
     with quiet_start():

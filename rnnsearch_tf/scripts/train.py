@@ -5,6 +5,8 @@ import dataclasses
 import json
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,7 @@ def run() -> int:
     valid_files = _validation_files()
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     cluster = _cluster()
-    backend = "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
+    backend = _backend()
     if backend == "jax":
         check_jax(config, FLAGS.strategy)
     if cluster is None:  # of several machines, the chief checks it, and others fail with it
@@ -203,9 +205,14 @@ def run() -> int:
     if stopped_by:
         return 128 + stopped_by
     if Workers(strategy).is_chief:
-        folder = shlex.quote(FLAGS.model_dir)
+        quoted = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
+        folder = quoted([FLAGS.model_dir])
         say(f'Translate: echo "…" | rnnsearch-translate --model_dir={folder}')
     return 0
+
+
+def _backend() -> str:
+    return "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
 
 
 def _on_jax() -> Any:
@@ -253,7 +260,15 @@ def _defaults() -> dict[str, Any]:
 def _check_flags(config: Config) -> None:
     """Check what would otherwise be found wrong after a training run, or never."""
     check_has_no_comma("model_dir", FLAGS.model_dir)
-    check_learning_rate(config, PRESETS[FLAGS.preset])
+    if FLAGS.learning_rate is None:
+        check_learning_rate(config, PRESETS[FLAGS.preset])
+    for name, is_used in {
+        "patience": config.training.early_stopping != "none",
+        "bucket_width": config.training.batching == "buckets" or _backend() == "jax",
+        "attention_size": config.model.has_attention,
+    }.items():
+        if FLAGS[name].value is not None and not is_used:
+            COMMAND.warn(f"--{name} has no effect with these settings")
     if config.training.jit_compile and config.training.batching == "sorted":
         COMMAND.warn("--jit_compile compiles once per shape: --batching=buckets has fewer shapes")
 
@@ -297,7 +312,7 @@ def _validation_files() -> PairFiles | None:
             raise UsageError("--valid_split: --train_alignments needs a separate validation set")
         if size > 1 and size != int(size):
             raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
-        files = (FLAGS.train_source or FLAGS.train_tsv or "").split(",")
+        files = [*map(real_path, (FLAGS.train_source or FLAGS.train_tsv or "").split(","))]
         if len(set(files)) < len(files):
             raise UsageError(
                 "--valid_split: give each training file only once, or held-out pairs are trained on"

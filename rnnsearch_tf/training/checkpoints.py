@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.state import SavedState, TrainingState
@@ -64,6 +64,7 @@ class Checkpoints:
         for number in numbers:
             path = self._folder / f"ckpt-{number}"
             try:
+                self._check_opens(number)
                 self._check_backend(str(path))
                 status = self._checkpoint.read(str(path)).expect_partial()
                 status.assert_existing_objects_matched()
@@ -83,6 +84,12 @@ class Checkpoints:
         for newer in self._numbers():
             if number is None or newer > number:
                 self._remove(newer)
+
+    def _check_opens(self, number: int) -> None:
+        """Raise an InputError for files that cannot be opened: unlike damaged ones, they stay."""
+        for path in self._files(number):
+            with input_errors(path), path.open("rb"):
+                pass
 
     def _check_backend(self, path: str) -> None:
         is_jax = any(name.startswith(f"{JAX}/") for name, _ in tf.train.list_variables(path))

@@ -75,6 +75,10 @@ class JaxValidationSet:
 
     def _pure_greedy(self, weights: list[jax.Array], source: jax.Array) -> jax.Array:
         """Take the most probable word at each step, int32 [B, T]."""
+        longest = self._search.max_length + 1
+        if source.shape[1] > longest:  # as `TextModel` cuts what it reads
+            source = source[:, :longest]
+            source = source.at[:, -1].set(jnp.where(source[:, -1] > 0, EOS, PAD))
         with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
             step = self._model.bind(source)
 
@@ -83,7 +87,7 @@ class JaxValidationSet:
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 
-            length = int(self._longest(source.shape[1]))
+            length = min(int(self._longest(source.shape[1])), longest)
             _, words = jax.lax.scan(advance, step.start(), length=length)
         return words.T
 
@@ -93,7 +97,7 @@ class JaxValidationSet:
 
     def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
         """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
-        tokens = (source > 0).sum(axis=1)
+        tokens = np.minimum((source > 0).sum(axis=1), self._search.max_length + 1)
         limits = np.minimum(self._longest(tokens), self._search.max_length + 1) - 1
         limits[tokens == 1] = 0  # a blank line stays one
         sentences = []

@@ -89,7 +89,7 @@ class TrainStep:
     @property
     def hardware(self) -> str:
         """The machine, as a record of training.jsonl names it."""
-        return hardware()
+        return hardware(self._strategy.num_replicas_in_sync)
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
         """Give the model the averages of its weights for the block, where they are kept."""

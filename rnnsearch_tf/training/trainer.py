@@ -191,7 +191,7 @@ class Trainer:
         except InputError:
             return f"{best} is damaged: restore it"
         updates, best_updates = read_updates(best), self._best_updates(records)
-        if updates and best_updates and updates != best_updates and updates <= state.updates:
+        if updates and best_updates and updates != best_updates and not self._best_is_newer():
             return (
                 f"{best} has the weights after update {updates:,}, but those after update "
                 f"{best_updates:,} are the best: restore them"
@@ -200,9 +200,16 @@ class Trainer:
 
     def _forget_overwritten_best(self) -> None:
         """Forget a best score whose weights a run has replaced that ended before its checkpoint."""
-        state, best = self._state, self._directory.weights_path(BEST)
-        if state.evaluations and (read_updates(best) or 0) > state.updates:
-            state.best = -math.inf
+        if self._state.evaluations and self._best_is_newer():
+            self._state.best = -math.inf
+
+    def _best_is_newer(self) -> bool:
+        """Whether the best weights come from an evaluation that the checkpoint does not count.
+
+        It is of a later update, or of the same one if a signal came before it.
+        """
+        updates = read_updates(self._directory.weights_path(BEST)) or 0
+        return updates > self._state.updates - bool(self._state.metrics.updates)
 
     def _best_updates(self, records: list[dict[str, Any]]) -> int | None:
         """Find the updates after which the best weights were evaluated; None without a score."""
@@ -275,7 +282,7 @@ class Trainer:
             self._save()
             raise InputError(
                 f"the gradient was not finite in {self._config.max_skipped} updates in a row; "
-                f"{self._directory.path} has the last good weights"
+                f"{self._directory.path} has the weights before them"
             )
 
     def _run_evaluation(self) -> None:

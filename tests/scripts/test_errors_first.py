@@ -98,6 +98,11 @@ USAGE = [
     ("train", [*TRAIN, "--train_source=fr"], "--train_source is given 2 times: separate files"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=adadelta.yaml"], "0.0015 is that of adam"),
+    ("train", [*TRAIN, "--config=adam.yaml", "--optimizer=adadelta"], "0.0003 is that of adam"),
+    ("train", ["--flagfile=twice"], "--train_source is given 2 times: separate files"),
+    ("train", ["--flagfile"], "--flagfile with no argument"),
+    ("train", [*TRAIN, "--noprint_config=true"], "--noprint_config=true does not take an argument"),
+    ("plot", [MODEL, "--model_dir=other", "--output=a.png"], "--model_dir is given 2 times"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
     ("lexicon", [f"{MODEL},model", *PAIRS], "one model is needed, not an ensemble"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
@@ -109,7 +114,7 @@ USAGE = [
     ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
     ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
     ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
-    ("train", ["--train_source=en,en", "--train_target=fr,fr", "--model_dir=new",
+    ("train", ["--train_source=en,./en", "--train_target=fr,fr", "--model_dir=new",
                "--valid_split=9"], "give each training file only once"),
     ("train", [*TRAIN, "--wmt14=all"], "--wmt14 cannot be combined with"),
     ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
@@ -157,6 +162,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "packed").write_bytes(lzma.compress(b"text"))
     (path / "bad.yaml").write_text("model:\n  hiden_size: 3\n")
     (path / "adadelta.yaml").write_text("training:\n  optimizer: adadelta\n")
+    (path / "adam.yaml").write_text("training: {optimizer: adam, learning_rate: 3e-4}\n")
+    (path / "twice").write_text("--train_source=en\n--train_source=fr\n")
     return path
 
 

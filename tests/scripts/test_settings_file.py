@@ -67,7 +67,8 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
     ("content", "said"),
     [
         ("model: {hiden_size: 3}", "unknown field hiden_size (did you mean hidden_size?)"),
-        ("batch_size: 3", "unknown field batch_size"),
+        ("batch_size: 3", "batch_size: belongs under training"),
+        ("batch: 3", "unknown field batch"),
         ("model: 3", "model: expected an object, not 3"),
         ("training: {epochs: many}", "epochs: expected int, not 'many'"),
         ("training: {epochs: -1}", "epochs -1: must be at least 1"),
@@ -84,6 +85,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("training: {epochs: 2}\ntraining: {seed: 3}", "training: occurs twice"),
         ('{"training": {"seed": 2, "seed": 3}}', "seed: occurs twice"),
         ("training: !!map [a]", "neither JSON nor YAML"),
+        ("training: !!bool x", "neither JSON nor YAML"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
         ('{"format": 9}', "another format; this version reads format 1"),

@@ -98,6 +98,18 @@ def test_one_that_another_program_has_open_is_removed_the_next_time(
     assert names(tmp_path) == both(3, 4)
 
 
+def test_one_that_cannot_be_opened_is_not_taken_for_damaged(
+    tmp_path, checkpoints, variable, monkeypatch
+):
+    def refuse(path: Path, mode: str) -> None:
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    save(checkpoints, variable, 10)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match="Too many open files"):
+        checkpoints.restore()
+
+
 def cut(content: bytearray) -> None:
     del content[50:]
 

@@ -35,6 +35,7 @@ from rnnsearch_tf.scripts import train
 from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training import trainer
+from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -539,6 +540,27 @@ def test_a_training_that_begins_with_no_finite_evaluation_is_resumed(tmp_path, t
 
 
 @pytest.mark.usefixtures("scripted")
+def test_better_weights_of_an_evaluation_that_was_broken_off_are_made_again(
+    tmp_path, text, evaluated_as, monkeypatch
+):
+    """They are of the update after which a signal has come, and with it the checkpoint."""
+    evaluated_as(*(Evaluation(1.0, 9.0, bleu) for bleu in (5.0, 7.0, 7.0, 6.0)))
+    config = tiny(epochs=1, evaluation_interval=4)
+    stop: Any = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda _, logs: (
+            signal.raise_signal(signal.SIGTERM) if logs["updates"] == 7 else None
+        )
+    )
+    assert training_run.train(config, tmp_path, *text, callbacks=[stop]) == signal.SIGTERM
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="full"):
+        patch.setattr(Checkpoints, "save", lambda self: (_ for _ in ()).throw(InputError("full")))
+        training_run.train(config, tmp_path, *text)
+    assert training_run.train(config, tmp_path, *text) is None
+    assert [record["bleu"] for record in log(tmp_path)] == [5.0, 7.0, 6.0]
+    assert read_updates(tmp_path / "best.weights.h5") == 8
+
+
+@pytest.mark.usefixtures("scripted")
 def test_another_text_is_refused_before_it_is_prepared(tmp_path, text, monkeypatch):
     training_run.train(tiny(epochs=1), tmp_path, text[0])
     other = ParallelText(text[0].source[:-1], text[0].target[:-1])
@@ -730,6 +752,16 @@ def test_print_config_shows_what_a_preset_means(capsys):
     preset = PRESETS["rnnencdec-30"]
     assert shown.model == preset.model
     assert shown.training == dataclasses.replace(preset.training, batch_size=7)
+
+
+def test_flags_without_an_effect_are_told(tmp_path, capsys):
+    flags = ["--preset=rnnencdec-30", "--attention_size=7", "--patience=3", "--batching=sorted"]
+    files = [f"--train_source={__file__}", f"--train_target={__file__}", "--valid_split=1.5"]
+    assert train.run([*flags, "--bucket_width=9", *files, f"--model_dir={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    for name in ("attention_size", "patience", "bucket_width"):
+        assert f"--{name} has no effect with these settings" in said
+    assert "--batching has" not in said
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A training run's folder, changed by others: noticed before anything in it is overwritten."""
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,13 @@ def test_a_name_that_tensorflow_takes_for_a_pattern(tmp_path, flags, capsys, mod
     assert "takes […] and \\ in a path for a pattern, and finds no file" in capsys.readouterr().err
     with pytest.raises(InputError, match="in a path for a pattern"):
         export(model_dir, path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have names in Unicode")
+def test_a_name_that_is_not_utf8(tmp_path, flags, capsys):
+    assert train.run([*flags, f"--model_dir={tmp_path}/mod\udce9l"]) == 1
+    assert "TensorFlow needs a path in UTF-8" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -166,9 +166,7 @@ class Command:
         given = {name: value for name, value in values.items() if value is not None}
         try:
             if isinstance(config, Config):
-                # The rate may come from a file; commands compare it with their preset's.
-                rate = {"learning_rate": config.training.learning_rate}
-                return config.with_settings(**{**rate, **given})
+                return config.with_settings(**given)
             return dataclasses.replace(config, **given)
         except ValueError as error:
             raise UsageError(f"--{error}") from error
@@ -271,6 +269,10 @@ class Command:
         """Set the flags, and return what is none."""
         self.flags.unparse_flags()
         try:
+            for argument in arguments:  # the command line overrides a file, but not a file itself
+                if argument.lstrip("-").startswith("flagfile="):
+                    read = self.flags.read_flags_from_files([argument], force_gnu=False)
+                    self._check_given_once(read)
             return self.flags([self.name, *arguments], known_only=self.passes_on)[1:]
         except flags.UnrecognizedFlagError as error:
             name = f"--{error.flagname}"
@@ -281,10 +283,14 @@ class Command:
             raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
         except flags.IllegalFlagValueError as error:  # in Python's words
             name, _, rest = str(error).removeprefix("flag --").partition("=")
+            if name not in self._specs:  # --flagfile without a value
+                raise
             value, wanted = rest.partition(": ")[0], _WANTED[self._specs[name].flag_type]
             raise UsageError(f"--{name} {value!r}: must be {wanted}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
+        except ValueError as error:  # --noNAME=VALUE
+            raise UsageError(str(error)) from error
 
     def help(self, arguments: Sequence[str] = ()) -> str:
         """Return the text that `--help` prints beside other arguments."""

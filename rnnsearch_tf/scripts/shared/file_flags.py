@@ -56,7 +56,9 @@ def _check_plain_file(path: str) -> None:
 
 def _check_folder(path: str) -> None:
     target = real_path(path)
-    existing = next(one for one in (target, *target.parents) if one.exists())
+    existing = next((one for one in (target, *target.parents) if one.exists()), None)
+    if existing is None:  # a drive that Windows does not have
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     if not existing.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, f"{existing}: {os.strerror(errno.ENOTDIR)}")
     _check_writable(existing)
@@ -81,7 +83,7 @@ OUTPUT_LINES = FileType("FILE", _check_plain_file, has_stream=True)
 OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed where it is named .gz
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
 REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
-MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
+MODEL_FOLDERS = FileType("FOLDERS", lambda path: None, has_several=True)  # see `decoding_flags`
 MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 

@@ -34,6 +34,9 @@ def read_settings_file(path: str, base: Config) -> Config:
                 continue
             if name in FILLED_IN:
                 raise ValueError(f"{name}: is not a setting; training fills it in")
+            for part, own in settings.items():
+                if name not in settings and isinstance(own, dict) and name in own:
+                    raise ValueError(f"{name}: belongs under {part}")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
@@ -62,7 +65,7 @@ def _parsed(content: bytes) -> Any:
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
         return yaml.load(content.decode(), Loader)
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, LookupError, AttributeError) as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"neither JSON nor YAML: {problem}") from error
 
