@@ -551,7 +551,9 @@ def test_better_weights_of_an_evaluation_that_was_broken_off_are_made_again(
             signal.raise_signal(signal.SIGTERM) if logs["updates"] == 7 else None
         )
     )
-    assert training_run.train(config, tmp_path, *text, callbacks=[stop]) == signal.SIGTERM
+    assert (
+        training_run.train(config, tmp_path, text[0], text[1], callbacks=[stop]) == signal.SIGTERM
+    )
     with monkeypatch.context() as patch, pytest.raises(InputError, match="full"):
         patch.setattr(Checkpoints, "save", lambda self: (_ for _ in ()).throw(InputError("full")))
         training_run.train(config, tmp_path, *text)
