@@ -1,6 +1,8 @@
 """`tf.function` without AutoGraph, `tf.data` without autotuning, Keras on TensorFlow."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -9,6 +11,23 @@ from rnnsearch_tf.errors import InputError
 
 # Loops and branches are operations already: AutoGraph would only delay the start.
 graph_function = functools.partial(tf.function, autograph=False)
+
+
+def graph_method(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a method a graph function of each object, which the function keeps alive.
+
+    `tf.function` on a method refers to the object weakly: of a temporary object, as in
+    `MosesTokenizer("en").tokenize(text)`, `self` would be None.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Any:
+        @functools.wraps(method)
+        def bound(self: Any) -> Any:
+            return graph_function(method.__get__(self), **options)
+
+        return functools.cached_property(bound)
+
+    return decorate
 
 
 def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:

@@ -125,8 +125,8 @@ class Translator:
 
         Args:
             path: the model directory, or a list of them; languages and decoding options are the
-                first one's. Or an export: a version's folder, or the folder of versions, of which
-                the highest is used.
+                first one's. Or "europarl-en-fr", the pretrained model. Or an export: a version's
+                folder, or the folder of versions, of which the highest is used.
             decoding: all options, instead of the model's own (`with_options` changes some of
                 them); an export always has its own.
             weights: "best" or "last"; an export has one set, and refuses "last".
@@ -339,7 +339,7 @@ class Translator:
                 yield from map_parts(apply, translate_part, part)
 
     def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
-        """Complete a begun translation.
+        """Complete a partial translation.
 
         Examples:
             >>> result = translator.complete("It is cold.", "Elle ")
@@ -566,7 +566,7 @@ class Translator:
         beam_size = decoding.beam_size if beam_size is None else beam_size
         with input_errors("decoding options"):
             wanted = dataclasses.replace(decoding, beam_size=beam_size)
-        if n_best not in range(1, beam_size + 1):
+        if not isinstance(n_best, int) or not 1 <= n_best <= beam_size:
             raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
         if wanted == decoding:
             return self._engine

@@ -162,9 +162,7 @@ def _falls(results: Results) -> Iterator[Claim]:
 
 
 def _of_fall(model: ModelResults, deteriorates: bool) -> Claim:
-    said, limit = (
-        ("deteriorates", "more than") if deteriorates else ("does not deteriorate", "at most")
-    )
+    said, limit = ("deteriorates", "over") if deteriorates else ("does not deteriorate", "at most")
     text = f"{model.name} {said} past {model.max_length} tokens"
     own = fall(model)
     if own is None:
@@ -174,7 +172,7 @@ def _of_fall(model: ModelResults, deteriorates: bool) -> Claim:
         return Claim(text, None, few)
     beyond = own.loss - TOLERANCE
     holds = _is_above(beyond if deteriorates else -beyond, own.interval)
-    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds, str(own))
+    return Claim(f"{text} (it loses {limit} {TOLERANCE:.0%})", holds, str(own))
 
 
 def _loss(one: Fall) -> str:

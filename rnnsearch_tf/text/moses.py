@@ -32,13 +32,13 @@ import re
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
+from rnnsearch_tf.config import MORE_MOSES_LANGUAGES, MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.letters import LETTER, LOWER
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 from rnnsearch_tf.text.word_tokenizer import Tokenizer
-from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.tf_functions import graph_method
 
 # The inside of an RE2 character class, like LETTER and LOWER.
 _CJK = (
@@ -181,21 +181,22 @@ class MosesTokenizer(Tokenizer):
     """Splits lines into Moses tokens and joins tokens into lines.
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
-    a reloaded module has them too. They hold no state and treat each line by itself. A language
-    other than "en" and "fr" needs its abbreviations, as `nonbreaking_prefixes.read_prefixes`
-    returns them.
+    a reloaded module has them too. They hold no state and treat each line by itself.
+
+    `prefixes` are abbreviations as `nonbreaking_prefixes.read_prefixes` returns them, by which
+    those of a language other than "en" and "fr" are read if none are given.
     """
 
     _modules = letters, nonbreaking_prefixes
 
     def __init__(self, language: str, prefixes: str = "") -> None:
         if not prefixes:
-            check_choice("language", language, MOSES_LANGUAGES)
+            check_choice("language", language, (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES))
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
-        self._data = prefixes
+        self._data = prefixes or nonbreaking_prefixes.read_prefixes(language)
 
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split lines, string [B], into tokens, string [B, None]; a blank line has none.
 
@@ -220,7 +221,7 @@ class MosesTokenizer(Tokenizer):
         text = apply(_CURLY_AT_END, text)
         return apply(_APOSTROPHE_AT_END, text) if self.language == "en" else text
 
-    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    @graph_method(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join tokens, string [B, None], into lines, string [B]; an empty row gives an empty line.
 

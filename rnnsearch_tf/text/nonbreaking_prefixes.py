@@ -38,7 +38,7 @@ def read_prefixes(language: str) -> str:
 
 def prefix_lists(language: str, prefixes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what keeps its dot always, and before a digit: built in, or what was read."""
-    if language in ALWAYS:
+    if language in ALWAYS and not prefixes:
         return ALWAYS[language], BEFORE_DIGIT[language]
     words = prefixes.split()
     marked = (word for word in words if word.endswith(_ONLY_BEFORE_DIGIT))

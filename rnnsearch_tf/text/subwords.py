@@ -19,7 +19,7 @@ from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
-from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.tf_functions import graph_method
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 _LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer ones, by default than 4,192
@@ -108,17 +108,17 @@ class SentencePieceTokenizer(Tokenizer):
             )
         return np.array([token.startswith(BLANK) for token in tokens])
 
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split lines, string [B], into pieces, string [B, None]; a blank line has none."""
         return self._pieces.tokenize(clean(text))
 
-    @graph_function(input_signature=[_TOKENS])
+    @graph_method(input_signature=[_TOKENS])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join pieces, string [B, None], into lines, string [B]."""
         return self._pieces.detokenize(tokens)
 
-    @graph_function(input_signature=[_TOKENS])
+    @graph_method(input_signature=[_TOKENS])
     def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
@@ -140,7 +140,7 @@ class SentencePieceTokenizer(Tokenizer):
             numbers.flat_values - tf.gather(first, tokens.value_rowids())
         )
 
-    @graph_function(input_signature=[_TOKENS])
+    @graph_method(input_signature=[_TOKENS])
     def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Join pieces, string [B, None], to words, string [B, None], none of them empty."""
         numbers = self.word_numbers(tokens)
@@ -156,7 +156,7 @@ class SentencePieceTokenizer(Tokenizer):
 class _OtherWords(WhitespaceTokenizer):
     """Splits lines at whitespace, and around each character of a script without spaces."""
 
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split each line, string [B], into words, string [B, None]; a blank line has none."""
         return tf.strings.split(tf.strings.regex_replace(clean(text), f"({UNSPACED})", r" \1 "))

@@ -20,6 +20,8 @@ class Vocabulary:
 
     def __init__(self, tokens: Sequence[str]):
         self.tokens = list(tokens)
+        if not all(isinstance(token, str) and "\n" not in token for token in self.tokens):
+            raise InputError("a vocabulary must hold strings without line breaks")
         if tuple(self.tokens[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
             raise InputError(f"a vocabulary must begin with {' '.join(SPECIAL_TOKENS)}")
         self._ids = {token: i for i, token in enumerate(self.tokens)}

@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.digests import code_digest, json_digest
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.tf_functions import graph_method
 
 
 class Tokenizer(tf.Module):
@@ -66,12 +66,12 @@ class WhitespaceTokenizer(Tokenizer):
         super().__init__(name="whitespace_tokenizer")
         self.language = language
 
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split each line, string [B], into words, string [B, None]; a blank line has none."""
         return tf.strings.split(clean(text))
 
-    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    @graph_method(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join the words of each row, string [B, None], into a line, string [B]."""
         rows = tokens.value_rowids()

@@ -45,6 +45,8 @@ def draw_alignment(
     for another ending, or too many words for a PNG.
     """
     ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
+    if np.ndim(alignment) != 2:
+        raise TypeError(f"alignment: expected α, [Ty, Tx], not {type(alignment).__name__}")
     words = tuple(source_tokens), tuple(target_tokens)
     unknown = tuple(unknown_source), tuple(unknown_target)
     pair = Alignment(*words, np.asarray(alignment), *unknown)
@@ -86,7 +88,10 @@ def _alignment_figure(
     rows, columns = np.shape(pair.weights)
     words = pair.source_tokens, pair.target_tokens
     if (columns, rows) != tuple(map(len, words)):
-        raise ValueError(f"α is {rows} × {columns}, of {len(words[1])} and {len(words[0])} words")
+        raise ValueError(
+            f"α is [{rows}, {columns}], but there are {len(words[1])} target and {len(words[0])} "
+            "source tokens"
+        )
     from matplotlib.figure import Figure
 
     figure = Figure()

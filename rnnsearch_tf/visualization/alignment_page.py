@@ -90,7 +90,7 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     pair = sentence.alignment
     shape, words = np.shape(pair.weights), (len(pair.target_tokens), len(pair.source_tokens))
     if shape != words:
-        raise ValueError(f"sentence {number}: α is {shape}, of {words} words")
+        raise ValueError(f"sentence {number}: α is {shape}, but there are {words} tokens")
     content = {
         "source": pair.source_tokens,
         "target": pair.target_tokens,

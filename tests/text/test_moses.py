@@ -248,15 +248,26 @@ def test_abbreviations_that_are_read(monkeypatch):
     assert {"Nr#", "nr#", "A"} <= set(read_prefixes("nl").split())
     made = [MosesTokenizer("de", prefixes) for prefixes in ("Nr", "Abb", "Nr#")]
     assert len({tokenizer.fingerprint() for tokenizer in made}) == 3
+    given = MosesTokenizer("nl", read_prefixes("nl"))
+    assert MosesTokenizer("nl").fingerprint() == given.fingerprint()
     monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
     assert read_prefixes("en") == ""
     with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[moses\] @ git\+'):
         read_prefixes("de")
 
 
+def test_a_tokenizer_that_nothing_else_refers_to():
+    assert MosesTokenizer("en").tokenize(["It's."]).to_list() == [[b"It", b"'s", b"."]]
+
+
+def test_prefixes_that_are_given_replace_those_that_are_built_in():
+    (tokens,) = MosesTokenizer("en", "Foo").tokenize(["Foo. Mr. Bar"]).to_list()
+    assert tokens == [b"Foo.", b"Mr", b".", b"Bar"]
+
+
 def test_unknown_language_is_an_error_that_names_the_known_ones():
     with pytest.raises(ValueError, match="en, fr"):
-        MosesTokenizer("de")
+        MosesTokenizer("fi")
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -18,7 +18,6 @@ from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import Bar
-from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
 _CACHED_NGRAMS = 1 << 19  # of each side and sample, about 0.2 GB
@@ -91,9 +90,7 @@ class PairScorer:
         languages: tuple[str, str],  # of source and target, for Moses' rules
         order: int,  # n of the n-gram models
     ):
-        self._tokenizers = [
-            tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages
-        ]
+        self._tokenizers = [tokenizer_for(MOSES, language) for language in languages]
         self._learned = {pair_digest(*pair) for pair in zip(*samples[0], strict=True)}
         self._models = [
             entropy_differences(
