@@ -14,6 +14,7 @@ let unapproved = ""; // a server to which nothing is sent before the reader agre
 let pause = 0; // the timer that waits for the writer to pause
 let underWay = new AbortController(); // of the newest request; an older one is aborted
 let asked = ""; // what the newest request asked for, unless it failed
+let unfinished = ""; // the same, also when it has failed: the answers for its parts are kept
 let shown = ""; // what the results answer
 let described = ["", 0]; // the settings of the model that has told of itself, and when
 
@@ -52,6 +53,8 @@ async function translate() {
   if (unapproved) return;
   const lines = linesOf(source.value);
   asked = wish();
+  if (asked !== unfinished) answered.clear();
+  unfinished = asked;
   setProgress(true);
   try {
     if (wrongSettings(settings)) throw new Failure("settings", wrongSettings(settings));
@@ -59,9 +62,12 @@ async function translate() {
     await describeModel(signal);
     if (lines.length) await translateLines(lines, signal);
     else if (!signal.aborted) showNothing();
-    if (!signal.aborted) setTrouble(null);
+    if (signal.aborted) return;
+    unfinished = "";
+    setTrouble(null);
   } catch (error) {
     if (signal.aborted) return;
+    if (error.kind === "malformed") unfinished = "";
     asked = "";
     if (!(error instanceof Failure)) throw error;
     setTrouble(error);
@@ -116,7 +122,7 @@ async function offerWords(word) {
   const prefix = prefixBefore(standing, word);
   results.offers.clear("Looking for other words…");
   try {
-    const answer = await orWithout(predict(settings, "complete", [{ text, prefix }], signal));
+    const answer = await orWithout(predictSome(settings, "complete", [{ text, prefix }], signal));
     if (signal.aborted) return;
     const given = standing.words.slice(0, word);
     if (answer) results.offers.show(readCandidates(answer[0]), given, prefix.trimEnd().length);

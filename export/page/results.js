@@ -127,14 +127,18 @@ class Results {
     const rounded = (scores = []) => scores.map((score) => score.toFixed(3));
     const texts = shown.map((best) => [best.translation, rounded(best.wordScores)]);
     const sizes = this.lines.map((line) => line.length);
-    const wished = JSON.stringify([this.chosen, this.completes, sizes, texts]);
+    const wished = JSON.stringify([sizes, texts]);
     // Text that stays is left alone: a screen reader would read it once more.
     if (wished !== this.drawn) this.translation.replaceChildren(...this.paragraphs(shown));
     this.drawn = wished;
     const shaded = shown.some((line) => line.wordScores?.length);
     document.getElementById("shading-hint").hidden = !shaded;
     document.getElementById("offers-hint").hidden = !this.completes;
-    this.elements.forEach((element, i) => element.classList.toggle("chosen", several && i === this.chosen));
+    this.elements.forEach((element, i) => {
+      const isChosen = i === this.chosen;
+      element.classList.toggle("chosen", several && isChosen);
+      for (const word of element.querySelectorAll(".word")) actAsButton(word, isChosen && this.completes);
+    });
     const score = this.standing()?.score;
     setText("score", score === undefined ? "" : `log p ${formatScore(score)} nats`);
   }
@@ -144,9 +148,7 @@ class Results {
     this.elements = [];
     return this.lines.map((line) => {
       const elements = line.map((_, i) => {
-        const number = this.elements.length + i;
-        const withButtons = number === this.chosen && this.completes;
-        return shadedSentence(shown[number], withButtons, line.length > 1 ? "span" : "p");
+        return shadedSentence(shown[this.elements.length + i], line.length > 1 ? "span" : "p");
       });
       this.elements.push(...elements);
       return line.length > 1 ? paragraphOf(elements) : elements[0];
@@ -195,9 +197,8 @@ class Results {
   }
 }
 
-// A sentence; its words are the more shaded, the less probable they were, and on request they
-// act as buttons. They are none, because the text of buttons cannot be selected.
-function shadedSentence({ translation, words = [], wordScores = [] }, withButtons, name) {
+// A sentence; its words are the more shaded, the less probable they were.
+function shadedSentence({ translation, words = [], wordScores = [] }, name) {
   const sentence = make(name, { dir: direction([translation]) });
   let end = 0;
   placesOf(words, translation).forEach((place, i) => {
@@ -205,13 +206,20 @@ function shadedSentence({ translation, words = [], wordScores = [] }, withButton
     sentence.append(translation.slice(end, place));
     end = place + words[i].length;
     const attributes = { class: "word", title: probability(wordScores[i]), "data-word": i };
-    if (withButtons) Object.assign(attributes, { role: "button", tabindex: "0" });
     const word = make("span", attributes, words[i]);
     word.style.setProperty("--doubt", 1 - Math.exp(wordScores[i]));
     sentence.append(word);
   });
   sentence.append(translation.slice(end));
   return sentence;
+}
+
+// Words are no buttons, because the text of buttons cannot be selected, but may act as such.
+function actAsButton(word, acts) {
+  for (const [name, value] of [["role", "button"], ["tabindex", "0"]]) {
+    if (acts) word.setAttribute(name, value);
+    else word.removeAttribute(name);
+  }
 }
 
 function probability(score) {

@@ -3,6 +3,8 @@
 
 const TIMEOUT_MS = 60_000;
 const PROBE_MS = 5_000;
+const TOO_MANY = 429; // the status of a server that was asked too often
+const PAUSES_MS = [1_000, 2_000, 4_000]; // before it is asked again
 const MAX_LINES = 32; // in a request: all lines of it, and of its batch, are answered together
 const MAX_BYTES = 200_000; // of the lines in a request, of which nginx.conf lets 256 kB through
 
@@ -15,11 +17,17 @@ class Failure extends Error {
   }
 }
 
+// The answers for parts of the text that is under way. When a later part fails, and the text is tried
+// again, these parts are not asked again.
+const answered = new Map();
+
 // One prediction for each line. Throws a Failure, or anything at all once `signal` is aborted.
 async function predict(settings, signature, lines, signal) {
   const predictions = [];
   for (const some of parts(lines)) {
-    predictions.push(...(await predictSome(settings, signature, some, signal)));
+    const part = JSON.stringify([signature, some]);
+    if (!answered.has(part)) answered.set(part, await predictSome(settings, signature, some, signal));
+    predictions.push(...answered.get(part));
   }
   return predictions;
 }
@@ -42,7 +50,7 @@ function parts(lines) {
 
 async function predictSome(settings, signature, lines, signal) {
   const body = JSON.stringify({ signature_name: signature, instances: lines });
-  const answer = await call(`${modelAddress(settings)}:predict`, signal, body);
+  const answer = await patientCall(`${modelAddress(settings)}:predict`, signal, body);
   if (answer.status !== 200) throw await refusal(answer, settings, signature, signal);
   const predictions = answer.content?.predictions;
   if (!Array.isArray(predictions)) throw malformed("there are no predictions in it");
@@ -50,6 +58,17 @@ async function predictSome(settings, signature, lines, signal) {
     throw malformed(`${predictions.length} predictions for ${lines.length} lines`);
   }
   return predictions;
+}
+
+// As `call`, and again after a while where the server was asked too often.
+async function patientCall(address, signal, body) {
+  for (const pause of PAUSES_MS) {
+    const answer = await call(address, signal, body);
+    if (answer.status !== TOO_MANY) return answer;
+    await new Promise((over) => setTimeout(over, pause));
+    signal.throwIfAborted();
+  }
+  return call(address, signal, body);
 }
 
 // Returns when a version of the model can be asked; else throws a Failure that says why not.

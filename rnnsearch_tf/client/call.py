@@ -152,4 +152,5 @@ def with_retries(call: Call, attempt: Callable[[Call], _Result], attempts: int) 
             if is_last or not isinstance(error, UnavailableError):
                 raise
         call.pause(wait)
+        call.check()
         pause = min(2 * pause, _MAX_PAUSE_SECONDS)

@@ -58,7 +58,7 @@ _MAX_MESSAGE = 300
 _REFUSED = ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND")
 _NO_SIGNATURE = re.compile(r"signature.*not found", re.IGNORECASE)
 _NO_LABEL = re.compile(r"version label", re.IGNORECASE)
-_NO_MEMORY = re.compile(r"OOM|out of memory", re.IGNORECASE)
+_NO_MEMORY = re.compile(r"\bOOM\b|out of memory", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"message larger than max", re.IGNORECASE)
 
 
@@ -75,7 +75,9 @@ def refusal(
     if code == "UNAVAILABLE" or asked_too_often:
         return errors.UnavailableError(address, f"is unavailable: {said}")
     if code == "DEADLINE_EXCEEDED":
-        return errors.DeadlineError(address, f"did not answer within the deadline: {said}")
+        return errors.DeadlineError(
+            address, f"gave up on the request (a smaller batch_size may help): {said}"
+        )
     if code in _REFUSED and signature and _NO_SIGNATURE.search(said):
         return errors.SignatureError(address, f"{spec} has no signature {signature}: {said}")
     if code == "NOT_FOUND" or (code in _REFUSED and _NO_LABEL.search(said)):

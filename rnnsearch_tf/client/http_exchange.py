@@ -157,6 +157,8 @@ def _no_answer(address: Address, call: Call, error: Exception) -> ServingError:
     if isinstance(error, NewConnectionError):
         return Failure.UNREACHABLE.of(address, _reason(error))
     if isinstance(error, TimeoutError | HttpTimeoutError):
+        if call.remaining() > 1:  # the system's own limit
+            return Failure.UNREACHABLE.of(address, _reason(error))
         return call.late()
     if isinstance(error, CertificateError):
         return Failure.OTHER_NAME.of(address)

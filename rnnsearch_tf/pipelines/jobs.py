@@ -13,6 +13,7 @@ from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
 
+from rnnsearch_tf import errors
 from rnnsearch_tf.errors import InputError, UsageError, first_line
 
 NAMESPACE = "rnnsearch"
@@ -20,7 +21,8 @@ NAMESPACE = "rnnsearch"
 _LOCAL = "--runner=FnApiRunner"
 _LOST_WORKER = "Channel closed prematurely"  # the data channel between runner and worker
 _FAILED = re.compile(r"pipeline .*failed", re.IGNORECASE)  # of a job server, and of Dataflow
-_INPUT_ERROR = re.compile(r"InputError: (.*?)(?: \[while running .*)?$", re.MULTILINE)
+_STEP = re.compile(r" \[while running .*")  # which Beam adds
+_INPUT_ERROR = re.compile(r"rnnsearch_tf\.errors\.(\w+): (.*)")
 
 
 class LostJobError(InputError):
@@ -76,8 +78,12 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
     except (grpc.RpcError, grpc.FutureTimeoutError) as error:
         raise LostJobError(f"the job server does not answer: {first_line(error)}") from error
     except Exception as error:
-        if found := _INPUT_ERROR.findall(str(error)):
-            raise InputError(found[-1]) from error
+        said = _STEP.sub("", str(error))
+        if isinstance(error, InputError):
+            raise type(error)(said) from error
+        if found := _INPUT_ERROR.findall(said):
+            name, text = found[-1]
+            raise getattr(errors, name)(text) from error
         if _LOST_WORKER in str(error):
             raise InputError(
                 "a worker died, and this runner does not start another; the files written so far "

@@ -88,46 +88,50 @@ def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
     """
     with input_errors(path), FileSystems.open(path, compression_type=_RAW) as raw:
         file: Any = gzip.open(raw) if is_compressed(path) else raw  # noqa: SIM115
-        yield from _records(file, feature) if _has_records(path) else _text(file)
+        yield from _records(file, feature) if has_records(path) else _text(file)
 
 
 def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     """Write lines in the format that the name says, as `read_lines` reads them.
 
     The file is written in `folder` under a name of its own and renamed, on a local disk when it is
-    on the disk: whoever writes it again, as after a failure, replaces it by the same bytes. OSError
-    if it cannot be written.
+    on the disk: whoever writes it again, as after a failure, replaces it by the same bytes.
+    InputError if it cannot be written.
     """
-    temporary = FileSystems.join(folder, uuid.uuid4().hex)
-    with (
-        FileSystems.create(temporary, compression_type=_RAW) as raw,
-        compressed(raw, path) as file,
-    ):
-        for line in lines:
-            if _has_records(path):
-                TFRecord.write_record(file, line)
-            else:
-                file.write(line + b"\n")
-    with contextlib.suppress(OSError):  # it is there
-        FileSystems.mkdirs(FileSystems.split(path)[0])
-    if "://" in path:
-        try:
-            FileSystems.rename([temporary], [path])
-        except BeamIOError:
-            if not FileSystems.exists(path):
-                raise
-            FileSystems.delete([path])  # HDFS renames to no name that is taken
-            FileSystems.rename([temporary], [path])
-    else:
-        move_over(Path(temporary), Path(path))
+    with input_errors(path):
+        temporary = FileSystems.join(folder, uuid.uuid4().hex)
+        with (
+            FileSystems.create(temporary, compression_type=_RAW) as raw,
+            compressed(raw, path) as file,
+        ):
+            for line in lines:
+                if has_records(path):
+                    TFRecord.write_record(file, line)
+                else:
+                    file.write(line + b"\n")
+        with contextlib.suppress(OSError):  # it is there
+            FileSystems.mkdirs(FileSystems.split(path)[0])
+        if "://" in path:
+            try:
+                FileSystems.rename([temporary], [path])
+            except BeamIOError:
+                if not FileSystems.exists(path):
+                    raise
+                FileSystems.delete([path])  # HDFS renames to no name that is taken
+                FileSystems.rename([temporary], [path])
+        else:
+            move_over(Path(temporary), Path(path))
 
 
 def check_empty(folder: str) -> None:
     """Raise an InputError if a folder of the output has files, as of another job."""
     with input_errors(folder):
-        # HDFS does not list a folder that is not there.
-        there = FileSystems.exists(folder)
-        found = there and FileSystems.match([f"{folder}/**"])[0].metadata_list
+        try:
+            found = FileSystems.match([f"{folder}/**"])[0].metadata_list
+        except BeamIOError:  # HDFS does not list a folder that is not there
+            if FileSystems.exists(folder):
+                raise
+            return
     if found:
         raise InputError(f"{folder} has files: remove it, or use another --output")
 
@@ -144,11 +148,14 @@ def check_written(outputs: Sequence[str]) -> None:
 
 def remove_folder(path: str) -> None:
     """Remove a folder of unfinished files, if it is there."""
-    if FileSystems.exists(path):
-        FileSystems.delete([path if "://" not in path else f"{path}/"])
+    if "://" in path:  # a bucket has no folders that exist
+        FileSystems.delete([f"{path}/"])
+    elif FileSystems.exists(path):
+        FileSystems.delete([path])
 
 
-def _has_records(path: str) -> bool:
+def has_records(path: str) -> bool:
+    """Whether a file is of TFRecords."""
     return ".tfrecord" in path.rpartition("/")[2]
 
 

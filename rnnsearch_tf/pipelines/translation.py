@@ -159,7 +159,7 @@ class _ReadChunks(beam.DoFn):
 
 
 def _only_input(output: str, inputs: Iterable[str]) -> tuple[str, str]:
-    first, *others = sorted(inputs)
+    first, *others = sorted(set(inputs))  # several patterns may match a file
     if others:
         raise InputError(f"{first} and {others[0]} have one output, {output}")
     return output, first

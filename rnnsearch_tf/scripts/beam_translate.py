@@ -91,8 +91,9 @@ def run() -> int:
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
     if len(set(patterns)) < len(patterns):
         raise UsageError("--input: a pattern is given twice")
-    for pattern in patterns:
-        shards.matching(pattern)
+    files = [path for pattern in patterns for path in shards.matching(pattern)]
+    if FLAGS.feature and not any(map(shards.has_records, files)):
+        raise UsageError("--feature: no input is of TFRecords, in a file named .tfrecord")
     output = output_folder(COMMAND, patterns)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, aligns, FLAGS.split_sentences)
     check_resumed(COMMAND, output, handler.digests)

@@ -1,6 +1,7 @@
 """Each way in which a call of a served model can fail, one by one."""
 
 import contextlib
+import errno
 import gzip
 import json
 import queue
@@ -77,15 +78,15 @@ def test_a_server_that_stays_unavailable(serve, code, monkeypatch):
     pauses: list[float] = []
     monkeypatch.setattr("random.uniform", lambda low, high: high)
     monkeypatch.setattr(Call, "pause", lambda call, seconds: pauses.append(seconds))
-    with serve(always(code, "queue is full")) as served:
+    with serve(always(code, "no room in the queue")) as served:
         said = failure(UnavailableError, served.url, attempts=8)
-        assert said.endswith("is unavailable: queue is full (8 attempts)")
+        assert said.endswith("is unavailable: no room in the queue (8 attempts)")
         assert len(served.requests) == 8
         assert pauses == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
         pauses.clear()  # those until there is no time for another
         monkeypatch.setattr(Call, "remaining", lambda call: 60 - sum(pauses))
         said = failure(UnavailableError, served.url, attempts=1_000)
-        assert "is unavailable: queue is full" in said
+        assert "is unavailable: no room in the queue" in said
         assert pauses[:7] == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
         assert pauses[7:] == [10, 10, 10]
 
@@ -109,7 +110,7 @@ def test_a_server_that_stays_unavailable(serve, code, monkeypatch):
          "failed with RESOURCE_EXHAUSTED: out of memory"),
         ("INTERNAL", "x" * 1000, ServerError, "failed with INTERNAL: xxx"),
         ("DEADLINE_EXCEEDED", "batching took too long", DeadlineError,
-         "did not answer within the deadline: batching took too long"),
+         "gave up on the request (a smaller batch_size may help): batching took too long"),
         ("UNIMPLEMENTED", "unknown method", AddressError, "is not TensorFlow Serving"),
     ],
 )  # fmt: skip
@@ -169,6 +170,17 @@ def test_a_server_that_comes_up_meanwhile(scheme, monkeypatch):
         url = f"{scheme}://127.0.0.1:{port}"
         client = stack.enter_context(Client(url, deadline=SECONDS, attempts=8))
         assert list(client.translate(["One."])) == expected(["One."])
+
+
+def test_a_connection_that_the_system_gives_up(monkeypatch):
+    """Before the deadline, which is not to blame."""
+
+    def connect(*_: Any) -> None:
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    said = failure(UnavailableError, "http://127.0.0.1:8501", attempts=2)
+    assert said.endswith(": cannot be reached: Connection timed out (2 attempts)")
 
 
 def test_an_unknown_host(monkeypatch):

@@ -180,6 +180,13 @@ def test_bad_input_is_one_line(tmp_path, capsys):
     assert "--keep 0: must be at least 1" in fails(capsys, folder, "--keep=0")
 
 
+@pytest.mark.skipif(not Path("/proc").exists(), reason="there is no /proc")
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    pairs = [("a b", "x y"), ("a b", "x y")]
+    said = fails(capsys, prepared(tmp_path, pairs, pairs, 1), "--output=/proc/kept")
+    assert said == "rnnsearch-beam-select: /proc/kept/source/00: No such file or directory"
+
+
 def test_a_pair_that_is_not_utf8_is_never_chosen(folder, tmp_path):
     pool = [("Yes.", "Oui."), ("No.", "Non.")] * 5
     prepared(tmp_path, pool, pool)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,14 @@ def test_no_name_of_a_bucket_leads_out_of_the_output(monkeypatch, name):
         shards.outputs_of("gs://text/**", "/out")
 
 
+def test_a_folder_of_a_bucket_has_files_though_it_does_not_exist(monkeypatch):
+    found = [SimpleNamespace(metadata_list=["gs://bucket/kept/a.en"])]
+    monkeypatch.setattr(shards.FileSystems, "exists", lambda path: False)
+    monkeypatch.setattr(shards.FileSystems, "match", lambda patterns: found)
+    with pytest.raises(InputError, match="gs://bucket/kept has files"):
+        shards.check_empty("gs://bucket/kept")
+
+
 def test_written_again_a_shard_has_the_same_bytes(tmp_path):
     path = tmp_path / "folder" / "a.gz"
     contents = []
@@ -300,6 +309,7 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
         f"{text}/a.en", "--direct_num_workers=x"
     )
     assert "--runner: Unexpected pipeline runner: x" in said(f"{text}/a.en", "--runner=x")
+    assert "--feature: no input is of TFRecords" in said(f"{text}/a.en", "--feature=x")
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
     assert "cut.gz: not a whole gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))

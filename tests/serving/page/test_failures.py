@@ -1,6 +1,7 @@
 """The page in Chromium: what can go wrong."""
 
 import socket
+from functools import partial
 
 from page_in_browser import approve, expect, translate, trouble, wait_for
 from scripted_page_server import Server, align, state
@@ -79,6 +80,41 @@ def test_each_failure_is_told_and_mended_by_trying_again(visit, server):
         expect(trouble(page), failure).to_be_empty()
         expect(page.locator("#again"), failure).to_be_hidden()
         expect(page.locator("#source"), failure).to_be_focused()
+
+
+def test_parts_that_were_answered_are_not_asked_again(visit, server):
+    failures = [(500, {"error": "ill"})]
+
+    def failing(lines):
+        return failures.pop() if "line 40" in lines and failures else align(lines)
+
+    server.signatures["align"] = failing
+    page = visit(server.url)
+    page.locator("#source").fill("\n".join(f"line {i}" for i in range(80)))
+    expect(trouble(page)).to_contain_text("ill")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#translation p")).to_have_count(80)
+    expect(page.locator("#translation p").last).to_have_text("LINE 79")
+    first = [lines[0] for lines in server.lines()]
+    assert first == ["line 0", "line 32", "line 32", "line 64"]
+    page.locator("#translate").click()  # all of a text that was answered
+    wait_for(lambda: len(server.lines()) == 7, page)
+
+
+def test_a_server_that_was_asked_too_often_is_asked_again(visit, server):
+    def was_asked(times: int) -> bool:
+        return len(server.lines()) == times
+
+    refusals = [(429, b"<html>Too Many Requests</html>")] * 2
+    server.signatures["align"] = lambda lines: refusals.pop() if refusals else align(lines)
+    page = visit(server.url, clock=True)
+    page.locator("#source").fill("one")
+    for number, pause in enumerate((400, 1_000, 2_000), 1):
+        page.clock.run_for(pause)
+        wait_for(partial(was_asked, number), page)
+        page.wait_for_timeout(50)  # until the answer is read
+    expect(page.locator("#translation")).to_have_text("ONE")
+    expect(trouble(page)).to_be_empty()
 
 
 def test_the_server_goes_and_comes_back(visit, server, elsewhere):

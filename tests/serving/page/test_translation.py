@@ -354,8 +354,10 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
     expect(paragraphs).to_have_text([line.upper(), "", "ONE."])
     expect(page.locator("#chosen option")).to_have_count(4)
     expect(page.locator("#translation .chosen")).to_have_text("ONE.")  # the caret is there
+    sentence = page.locator("#translation .chosen").element_handle()
     page.locator("#chosen").select_option("1")
     expect(page.locator("#translation .chosen")).to_have_text("THEY LEFT!")
+    assert sentence.is_visible()  # it is the same element: nothing is read out again
     expect(page.locator("#lines .words").first).to_have_text(re.compile("^They"))
     # Joined otherwise, the same sentences are other paragraphs.
     translate(page, f"{first[0]}\n{first[1]} One.", f"{line} One.".upper().replace(". T", ".T"))
