@@ -26,6 +26,10 @@ class Tokenizer(tf.Module):
     _modules: tuple[ModuleType, ...] = ()  # with rules, beside the class's own and `cleaning`
     _data = ""  # beside the language, that the rules go by
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out graphs, which cannot be copied; a copy makes its own."""
+        return {k: v for k, v in vars(self).items() if not hasattr(v, "get_concrete_function")}
+
     def fingerprint(self) -> str:
         """Return a digest of all that decides about the tokens: a key for caches."""
         modules = (sys.modules[type(self).__module__], cleaning, *self._modules)

@@ -1,7 +1,9 @@
 """Moses tokenization: the rules one by one, against sacremoses, in graphs and SavedModels."""
 
+import copy
 import gzip
 import itertools
+import pickle
 import re
 import sys
 import unicodedata
@@ -254,6 +256,13 @@ def test_abbreviations_that_are_read(monkeypatch):
     assert read_prefixes("en") == ""
     with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[moses\] @ git\+'):
         read_prefixes("de")
+
+
+def test_a_copy_of_a_tokenizer_in_use():
+    tokenizer = MosesTokenizer("en")
+    assert tokenizer.tokenize(["It's."]).to_list() == [[b"It", b"'s", b"."]]
+    for copied in (copy.deepcopy(tokenizer), pickle.loads(pickle.dumps(tokenizer))):
+        assert copied.tokenize(["It's."]).to_list() == [[b"It", b"'s", b"."]]
 
 
 def test_a_tokenizer_that_nothing_else_refers_to():
