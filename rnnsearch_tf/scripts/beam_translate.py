@@ -74,7 +74,7 @@ _COUNTERS = (
 def run() -> int:
     """Translate."""
     require_package("apache_beam")
-    to_text = translation_format(COMMAND)
+    to_text = translation_format(COMMAND, FLAGS.n_best)
     aligns = FLAGS.alignment is not None
     check_split_sentences(COMMAND, aligns)
     with quiet_start():

@@ -9,6 +9,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
+from rnnsearch_tf.scripts.shared.closest import closest, define_closest, read_references
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
@@ -53,6 +54,7 @@ define_split_sentences(COMMAND)
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
 define_translation_format(COMMAND)
+define_closest(COMMAND)
 define_figures(COMMAND)
 define_decoding(COMMAND)
 
@@ -61,7 +63,8 @@ define_decoding(COMMAND)
 def run() -> int:
     """Translate."""
     check_figures(COMMAND)
-    to_text = translation_format(COMMAND)
+    references = read_references(COMMAND)
+    to_text = translation_format(COMMAND, FLAGS.n_best if references is None else 1)
     aligns = bool(FLAGS.alignment or FLAGS.figures)
     check_split_sentences(COMMAND, aligns)
     models = choose_models(COMMAND)
@@ -86,6 +89,8 @@ def run() -> int:
         split_sentences=FLAGS.split_sentences,
         text_only=not (aligns or FLAGS.word_scores),
     )
+    if references is not None:
+        results = closest(results, references, output.done)
     if not _is_typed():
         results = output.counted(results, "line")
     results = _told_of_length(results, translator.config.decoding, output.done)

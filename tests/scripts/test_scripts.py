@@ -283,6 +283,22 @@ def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
     assert all(len(line.split(" ||| ")) == 5 for line in linked)
 
 
+def test_the_closest_of_several_translations(capsysbinary, two_lines, tmp_path):
+    listed = [line.split(" ||| ") for line in translated(capsysbinary, *two_lines, "--n_best=3")]
+    texts = [[row[1] for row in listed if row[0] == number] for number in "012"]
+    path = tmp_path / "references"
+    for place in (1, 2):
+        wanted = [texts[0][place], texts[1][0], texts[2][place]]
+        path.write_text("".join(f"{text}\n" for text in wanted), "utf-8")
+        flags = [*two_lines, "--n_best=3", f"--closest_to={path}"]
+        assert translated(capsysbinary, *flags) == wanted
+        scored = translated(capsysbinary, *flags, "--score")
+        assert [line.split(" ||| ")[0] for line in scored] == wanted
+    path.write_text(f"{texts[0][0]}\n", "utf-8")
+    assert translate.run(flags) == 1
+    assert b"references has 1 lines, the input has 3" in capsysbinary.readouterr().err
+
+
 def test_json_has_all_that_is_known(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
     translations = list(map(json.loads, translated(
@@ -309,6 +325,7 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
             "--figure_format 'gif': choose one of png, svg, pdf, html",
         ),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
+        ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
     ],
 )
 def test_output_that_cannot_be(capsys, two_lines, tmp_path, flags, said):

@@ -39,7 +39,8 @@ def line_output(command: Command, made_with: Callable[[], Any]) -> LineStream:
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
-        check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
+        inputs = [name for name in (*_INPUTS, "closest_to") if name in flags]
+        check_distinct(flags, inputs, ["output"])
         compared = {name: flags[name].value for name in flags if name not in _FREE}
         return ResumableFile(command, compared, made_with)
     if flags.resume:

@@ -67,8 +67,10 @@ def define_translation_format(command: Command) -> None:
     )
 
 
-def translation_format(command: Command) -> Callable[[Translation, int], str]:
+def translation_format(command: Command, n_best: int) -> Callable[[Translation, int], str]:
     """Return the function that formats the result of a line, given its number from 0.
+
+    Each result has up to `n_best` hypotheses.
 
     UsageError if flags do not go together.
     """
@@ -80,7 +82,7 @@ def translation_format(command: Command) -> Callable[[Translation, int], str]:
     if is_json:
         return lambda result, number: json_line(result)
     options: dict[str, Any] = {
-        "n_best": flags.n_best,
+        "n_best": n_best,
         "with_score": flags.score,
         "with_links": flags.alignment == "pharaoh",
         "with_words": flags.word_scores,
