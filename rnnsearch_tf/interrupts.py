@@ -37,17 +37,9 @@ def raised() -> Iterator[None]:
 
     Outside the main thread, nothing is changed.
     """
-    handlers = {number: signal.getsignal(number) for number in _ENDING}
-    by_default = signal.SIG_DFL, signal.default_int_handler
-    defaults = {number: handler for number, handler in handlers.items() if handler in by_default}
-    if threading.current_thread() is not threading.main_thread():
-        defaults.clear()
-    for number in defaults:
-        signal.signal(number, _raise)
-    try:
+    ends_process = signal.SIG_DFL, signal.default_int_handler
+    with _handled_by(_raise, {n: one for n, one in _handlers().items() if one in ends_process}):
         yield
-    finally:
-        _restore(defaults)
 
 
 def _raise(number: int, frame: Any) -> None:
@@ -70,7 +62,7 @@ def deferred() -> Iterator[list[int]]:
     none, nothing is collected.
     """
     received: list[int] = []
-    earlier: dict[int, Any] = {}
+    earlier = _handlers()
 
     def receive(number: int, frame: Any) -> None:
         del frame
@@ -79,19 +71,31 @@ def deferred() -> Iterator[list[int]]:
             open_line()
         _tell_handled()  # first, for `_watch` may already see the earlier handler
         # A terminal that closes sends SIGHUP twice: the shell does, and the kernel.
-        _restore({n: handler for n, handler in earlier.items() if n != _HANGUP})
+        _set({n: handler for n, handler in earlier.items() if n != _HANGUP})
 
-    if threading.current_thread() is threading.main_thread():
-        for number in _ENDING:
-            if signal.getsignal(number) != signal.SIG_IGN:
-                earlier[number] = signal.signal(number, receive)
-    try:
+    with _handled_by(receive, earlier):
         yield received
+
+
+def _handlers() -> dict[int, Any]:
+    """Return the handlers of signals that are not ignored; none outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    return {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Any, earlier: dict[int, Any]) -> Iterator[None]:
+    """Have a handler in place of earlier ones within the block."""
+    _set(dict.fromkeys(earlier, handler))
+    try:
+        yield
     finally:
-        _restore(earlier)
+        _set(earlier)
 
 
-def _restore(handlers: dict[int, Any]) -> None:
+def _set(handlers: dict[int, Any]) -> None:
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
@@ -125,17 +129,10 @@ def by_default() -> Iterator[None]:
 
     Signals that are ignored stay so. Outside the main thread, nothing is changed.
     """
-    earlier: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        handlers = {number: signal.getsignal(number) for number in _ENDING}
-        earlier = {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
-    _restore(dict.fromkeys(earlier, signal.SIG_DFL))
-    try:
+    with _handled_by(signal.SIG_DFL, _handlers()):
         if _pending:  # it came before, and would be forgotten
             raise KeyboardInterrupt(_pending[0])
         yield
-    finally:
-        _restore(earlier)
 
 
 @contextlib.contextmanager
