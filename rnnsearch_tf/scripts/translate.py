@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
@@ -93,10 +93,7 @@ def run() -> int:
         results = closest(results, references, output.done)
     if not _is_typed():
         results = output.counted(results, "line")
-    results = _told_of_length(results, translator.config.decoding, output.done)
-    if not FLAGS.split_sentences:
-        max_length = translator.config.training.max_length
-        results = _told_of_paragraphs(results, max_length, output.done)
+    results = _with_advice(results, translator.config, output.done)
     output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
 
@@ -145,43 +142,35 @@ def _checked(
         yield window
 
 
-def _told_of_length(
-    translations: Iterable[Translation], decoding: DecodingConfig, done: int
+def _with_advice(
+    translations: Iterable[Translation], config: Config, done: int
 ) -> Iterator[Translation]:
-    """Pass translations on, and say at the end how many are as long as they may be.
+    """Pass translations on; say at the end how many may be cut off, and how many lines to split.
 
-    Those of subwords in words, and of lines in one case, whose tokens are others, are not counted.
+    Those may be cut off that are as long as they may be. Those of subwords in words, and of lines
+    in one case, whose tokens are others, are not counted. Lines to split are of several sentences
+    and more tokens than the training's sentences.
     """
-    longest = []
+    max_length = config.training.max_length
+    longest, several = [], []
     for number, result in enumerate(translations, done + 1):
-        best = result.hypotheses[0]
-        length = 0 if best.pieces else len(best.tokens)
-        if length > 1 and length == decoding.max_target_tokens(len(result.source_tokens)):
+        best, length = result.hypotheses[0], len(result.source_tokens)
+        is_longest = len(best.tokens) == config.decoding.max_target_tokens(length)
+        if is_longest and len(best.tokens) > 1 and not best.pieces:
             longest.append(number)
+        is_long = length > max_length + 1 and not FLAGS.split_sentences
+        if is_long and seems_to_have_several(result.source):
+            several.append(number)
         yield result
     if longest:
         COMMAND.warn(
             "translations as long as --max_length_ratio and --max_length let them be, so perhaps "
             f"cut off: {len(longest):,}, the first of line {longest[0]:,}"
         )
-
-
-def _told_of_paragraphs(
-    translations: Iterable[Translation], max_length: int, done: int
-) -> Iterator[Translation]:
-    """Pass translations on, and say at the end which lines may be better off split.
-
-    Those are of more tokens than the training's sentences, `max_length`, and of several sentences.
-    """
-    found = []
-    for number, result in enumerate(translations, done + 1):
-        if len(result.source_tokens) > max_length + 1 and seems_to_have_several(result.source):
-            found.append(number)
-        yield result
-    if found:
+    if several:
         COMMAND.warn(
-            f"lines of several sentences and more than {max_length} tokens: {len(found):,}, the "
-            f"first is line {found[0]:,}; --split_sentences translates their sentences one by one"
+            f"lines of several sentences and more than {max_length} tokens: {len(several):,}, the "
+            f"first is line {several[0]:,}; --split_sentences translates their sentences one by one"
         )
 
 

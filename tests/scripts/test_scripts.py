@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from scripted_engine import MAX_LENGTH, answer, engine, made_model
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import find_model
@@ -184,18 +184,19 @@ def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir,
 
 
 def test_translations_as_long_as_they_may_be_are_told(capsys):
-    decoding = DecodingConfig(max_length=4, max_length_ratio=1.5)  # 5 and 3 tokens of 4 and 2
+    # 5 and 3 tokens of 4 and 2
+    config = Config(decoding=DecodingConfig(max_length=4, max_length_ratio=1.5))
 
     def result(source: int, target: int, pieces: int = 0) -> Translation:
         best = Hypothesis("a", ("a",) * target, 0.0, 0.0, pieces=("a",) * pieces)
         return Translation("x", ("x",) * source, (best,))
 
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
-    assert list(translate._told_of_length(iter(results), decoding, 10)) == results
+    assert list(translate._with_advice(iter(results), config, 10)) == results
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("rnnsearch-translate: translations as long as --max_length_ratio and")
     assert line.endswith("cut off: 2, the first of line 12")
-    assert list(translate._told_of_length(results[:1], decoding, 0)) == results[:1]
+    assert list(translate._with_advice(results[:1], config, 0)) == results[:1]
     assert capsys.readouterr().err == ""
 
 
