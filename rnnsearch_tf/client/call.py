@@ -54,13 +54,9 @@ class Call(Generic[_Result]):
         """Return the seconds to the deadline, 0 after it."""
         return max(0.0, self._end - time.monotonic())
 
-    def is_over(self) -> bool:
-        """Whether the deadline has passed or the call was cancelled."""
-        return self._cancelled.is_set() or self.remaining() == 0
-
     def check(self) -> None:
-        """Raise an error where the call is over."""
-        if self.is_over():
+        """Raise an error where the deadline has passed or the call was cancelled."""
+        if self._cancelled.is_set() or not self.remaining():
             raise self.late()
 
     def late(self) -> DeadlineError:

@@ -530,7 +530,7 @@ def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
     parse = rest_transport._parsed
 
     def parse_late(body):
-        monkeypatch.setattr(Call, "is_over", lambda call: True)
+        monkeypatch.setattr(Call, "remaining", lambda call: 0.0)
         return parse(body)
 
     monkeypatch.setattr(rest_transport, "_parsed", parse_late)
