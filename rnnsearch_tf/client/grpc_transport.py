@@ -116,7 +116,8 @@ class GrpcTransport:
         except grpc.RpcError as error:
             call.check()
             code, details = future.code().name, future.details() or ""
-            raise _error(self._address, self._spec, signature, code, details) from error
+            own = _of_library(self._address, code, details)
+            raise own or refusal(self._address, self._spec, signature, code, details) from error
 
 
 def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel:
@@ -147,18 +148,12 @@ def _version_status(entry: serving_pb2.ModelVersionStatus) -> VersionStatus:
     )
 
 
-def _error(
-    address: Address, spec: ModelSpec, signature: str | None, code: str, details: str
-) -> ServingError:
-    """Make the error for a call that ended with a status other than OK."""
-    error = _unavailable(address, details) if code == "UNAVAILABLE" else None
+def _of_library(address: Address, code: str, details: str) -> ServingError | None:
+    """Make the error for a status that is the gRPC library's own; None if the server said it."""
     if code == "INTERNAL" and _NOT_READABLE.search(details):
-        error = AnswerError(address, "the answer is no message of TensorFlow Serving")
-    return error or refusal(address, spec, signature, code, details)
-
-
-def _unavailable(address: Address, details: str) -> ServingError | None:
-    """Tell apart the failures that the library calls UNAVAILABLE; None if the server said it."""
+        return AnswerError(address, "the answer is no message of TensorFlow Serving")
+    if code != "UNAVAILABLE":
+        return None
     if _NO_ADDRESS.search(details):
         is_unknown = _UNKNOWN_HOST.search(details)
         failure = Failure.UNKNOWN_HOST if is_unknown else Failure.NO_ADDRESS_NOW

@@ -201,10 +201,11 @@ def test_an_unknown_host(monkeypatch):
     ],
 )
 def test_an_unknown_host_over_grpc(details, error):
-    from rnnsearch_tf.client.grpc_transport import _unavailable
+    from rnnsearch_tf.client.grpc_transport import _of_library
 
     address = parse_address("grpc://no-such-host.invalid:8500")
-    said = _unavailable(address, f"DNS resolution failed for no-such-host.invalid:8500: {details}")
+    details = f"DNS resolution failed for no-such-host.invalid:8500: {details}"
+    said = _of_library(address, "UNAVAILABLE", details)
     assert type(said) is error
     assert "no address is known for the host no-such-host.invalid: DNS resolution" in str(said)
 
