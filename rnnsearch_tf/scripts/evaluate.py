@@ -124,7 +124,9 @@ def run() -> int:
     translations, replaced = (ours, None) if ours else evaluator.translate_and_replace(text.source)
     unwritten: OSError | None = None
     try:
-        _write_translations(translations)
+        if FLAGS.translations:
+            content = "".join(single_line(line) + "\n" for line in translations)
+            write_atomically(FLAGS.translations, content.encode())
     except OSError as error:  # the scores are printed anyway
         unwritten = error
     others, missing = _others(systems, text)
@@ -212,12 +214,6 @@ def _references(text: ParallelText) -> "list[Reference]":
         return [*text.target]
     sets = (translation_lines("reference", paths, text.source) for paths in others)
     return list(zip(text.target, *sets, strict=True))
-
-
-def _write_translations(lines: list[str]) -> None:
-    if FLAGS.translations:
-        content = "".join(single_line(line) + "\n" for line in lines)
-        write_atomically(FLAGS.translations, content.encode())
 
 
 def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:

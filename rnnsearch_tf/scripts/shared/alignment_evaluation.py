@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 _TUNED = ("rule", "threshold", "symmetrize", "average_alignments")
-_OF_LINKS = (
-    "tune", "flip_gold", "alignment", "reverse_model_dir", *_TUNED
-)  # fmt: skip
+_OF_LINKS = ("tune", "flip_gold", "alignment", "reverse_model_dir", *_TUNED)
 _SHOWN = 10  # the best methods of --tune
 _OF_TRANSLATIONS = ("translations", "sample_html", "system", "hypotheses", "calibration")
 

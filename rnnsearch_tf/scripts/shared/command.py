@@ -195,7 +195,11 @@ class Command:
         open_closed_streams()
         if arguments is None:
             with interrupts.forced(self._interrupted):
-                status = self._run_or_show_bug(main)
+                try:
+                    status = self.run(main, sys.argv[1:])
+                except Exception:  # a bug that is raised, of which Python's own status is 1
+                    traceback.print_exc()
+                    status = BUG
                 interrupts.end(status)
                 return status
         try:
@@ -223,14 +227,6 @@ class Command:
         finally:
             close_bars()
             drop_unwritten()
-
-    def _run_or_show_bug(self, main: Callable[[], int | None]) -> int:
-        """Run with the arguments of the process; of a bug that is raised, Python's status is 1."""
-        try:
-            return self.run(main, sys.argv[1:])
-        except Exception:
-            traceback.print_exc()
-            return BUG
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
         others = [argument for argument in arguments if argument not in _HELP]
