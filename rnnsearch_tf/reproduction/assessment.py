@@ -31,19 +31,12 @@ LONG, LONG_LENGTHS = 3, (41, 60)  # sentences of Table 3, and their source words
 
 
 def assess(
-    name: str,
-    path: Path,
-    config: Config,
-    text: Texts,
-    sample: ParallelText,
-    hardware: str,
-    software: str,
+    name: str, path: Path, config: Config, text: Texts, sample: ParallelText
 ) -> ModelResults:
     """Evaluate the best weights of a model directory whose training has ended.
 
     Of the sample of the training text, pairs that are too long for the model are skipped.
     """
-    directory = ModelDirectory(path)
     decoding = dataclasses.replace(config.decoding, replace_unknown=False)
     text_model = load_text_model(path, decoding, alignment="attention")
     model = text_model.model
@@ -61,7 +54,7 @@ def assess(
     )
     lengths = evaluator.source_lengths(text.by_length.source)
     references = text.test.target
-    last = directory.read_log()[-1]
+    last = ModelDirectory(path).read_log()[-1]
     return ModelResults(
         name=name,
         max_length=config.training.max_length,
@@ -69,8 +62,7 @@ def assess(
         updates=int(last["updates"]),
         epochs=last["epoch"],
         hours=last["training_seconds"] / 3600,
-        hardware=hardware,
-        software=software,
+        **trained_by(path),
         train_pairs=len(training),
         train_nll=evaluator.nll(training),
         validation_pairs=len(text.validation.source),
@@ -87,6 +79,16 @@ def assess(
         translations=translations,
         translations_without_unk=without_unk,
     )
+
+
+def trained_by(path: Path) -> dict[str, str]:
+    """Return the hardware and software that trained a model, one after the other."""
+    records = ModelDirectory(path).read_log()
+    fields = {
+        field: dict.fromkeys(record.get(field, "not recorded") for record in records)
+        for field in ("hardware", "software")
+    }
+    return {field: ", then ".join(used) or "not recorded" for field, used in fields.items()}
 
 
 def assess_systems(path: Path, text: Texts, models: Sequence[ModelResults]) -> list[SystemResults]:

@@ -20,7 +20,7 @@ from rnnsearch_tf.json_files import plain, read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, library_versions, provenance
-from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_systems
+from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_systems, trained_by
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -119,8 +119,7 @@ class _Work:
             attention = Translator.load(path, alignment="attention")
             lexicon = lexicon_of(attention, random_pairs(self._texts.training, MAX_PAIRS))
             write_lexicon(directory.lexicon_path, lexicon)
-        made_by = self._trained_by(name)
-        results = assess(MODELS[name], path, config, self._texts, self._sample, **made_by)
+        results = assess(MODELS[name], path, config, self._texts, self._sample)
         saved = {"key": self._key(name, config), "results": plain(results)}
         write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results
@@ -135,7 +134,7 @@ class _Work:
             if saved.get("key") != self._key(name, config):
                 return None
             results = typed(ModelResults, saved.get("results"), "results")
-        return dataclasses.replace(results, **self._trained_by(name))
+        return dataclasses.replace(results, **trained_by(self.output / name))
 
     def _key(self, name: str, config: Config) -> str:
         directory = ModelDirectory(self.output / name)
@@ -143,15 +142,6 @@ class _Work:
         digests = [*map(_digest, paths)]
         code = [code_fingerprint(), library_versions()]
         return json_digest([code, dataclasses.asdict(config), self._digest, digests])
-
-    def _trained_by(self, name: str) -> dict[str, str]:
-        """Return the hardware and software that trained a model, one after the other."""
-        records = ModelDirectory(self.output / name).read_log()
-        fields = {
-            field: dict.fromkeys(record.get(field, "not recorded") for record in records)
-            for field in ("hardware", "software")
-        }
-        return {field: ", then ".join(used) or "not recorded" for field, used in fields.items()}
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"

@@ -5,7 +5,6 @@ import json
 import shutil
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction import reproduce as training
-from rnnsearch_tf.reproduction.assessment import assess
+from rnnsearch_tf.reproduction.assessment import assess, trained_by
 from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -64,17 +63,17 @@ def output(flags: list[str]) -> Path:
     assessed = {}
 
     def assess_once(
-        name: str, path: Path, config: Config, text: Texts, sample: ParallelText, **made_by: str
+        name: str, path: Path, config: Config, text: Texts, sample: ParallelText
     ) -> ModelResults:
         architecture = config.model.architecture
         if architecture not in assessed:
-            assessed[architecture] = assess(name, path, config, text, sample, **made_by)
+            assessed[architecture] = assess(name, path, config, text, sample)
+        made_by: Any = trained_by(path)
         return dataclasses.replace(
             assessed[architecture],
             name=name,
             max_length=config.training.max_length,
-            hardware=made_by["hardware"],
-            software=made_by["software"],
+            **made_by,
         )
 
     with pytest.MonkeyPatch.context() as patch:
@@ -134,7 +133,7 @@ def evaluated(output, monkeypatch) -> list[tuple[str, float]]:
     results = {model.name: model for model in read(output).models}
     evaluated: list[tuple[str, float]] = []
 
-    def assess(name: str, path: Path, config: Config, *_: object, **made_by: str) -> ModelResults:
+    def assess(name: str, path: Path, config: Config, *_: object) -> ModelResults:
         evaluated.append((name, config.decoding.min_length_ratio))
         return results[name]
 
@@ -289,7 +288,6 @@ def test_the_machines_of_a_training_run_are_named_in_their_order(tmp_path):
     machines: Any = ({}, {"hardware": "a GPU"}, {"hardware": "a CPU"}, {"hardware": "a CPU"})
     records = [{"updates": n, **machine} for n, machine in enumerate(machines)]
     ModelDirectory(tmp_path / "model").write_log(records)
-    work: Any = SimpleNamespace(output=tmp_path)
-    assert training._Work._trained_by(work, "model") == {
+    assert trained_by(tmp_path / "model") == {
         "hardware": "not recorded, then a GPU, then a CPU", "software": "not recorded",
     }  # fmt: skip
