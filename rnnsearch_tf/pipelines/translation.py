@@ -43,13 +43,7 @@ class TranslatorHandler(ModelHandler):
         digests: as `model_digests`, when the handler was made.
     """
 
-    def __init__(
-        self,
-        model: str,
-        n_best: int = 1,
-        return_alignment: bool = False,
-        split_sentences: bool = False,
-    ):
+    def __init__(self, model: str, n_best: int, return_alignment: bool, split_sentences: bool):
         super().__init__(min_batch_size=1, max_batch_size=1)
         self._model = find_version(model) if "://" in model else model
         self.digests = model_digests(self._model)
@@ -109,8 +103,8 @@ def translate_shards(
     unfinished: str,  # a folder for files that are being written
     handler: TranslatorHandler,
     to_text: Callable[[Translation, int], str],  # given the number of a line in its shard, from 0
-    feature: str | None = None,  # of records that are `tf.train.Example`
-    skip_existing: bool = False,  # whether a shard is left out whose output is there
+    feature: str | None,  # of records that are `tf.train.Example`
+    skip_existing: bool,  # whether a shard is left out whose output is there
 ) -> beam.PCollection:
     """Add to a pipeline: read shards, translate their lines, write as many shards of results.
 

@@ -62,7 +62,7 @@ def expected(text, export_dir) -> dict[str, list[str]]:
 
 def test_workers_do_not_mix_models(model_dir, tmp_path):
     model = shutil.copytree(model_dir, tmp_path / "model")
-    handler = translation.TranslatorHandler(str(model))
+    handler = translation.TranslatorHandler(str(model), 1, False, False)
     assert handler.load_model().config.source_language == "en"
     with open(model / "config.json", "a", encoding="utf-8") as file:
         file.write("\n")
