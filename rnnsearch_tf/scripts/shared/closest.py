@@ -16,9 +16,9 @@ def define_closest(command: Command) -> None:
     command.define(
         "closest_to",
         INPUT_FILE,
-        "write one line per line: of the --n_best translations, the one with the highest sentence "
-        "BLEU against this file's line, as training text for a student (sequence-level "
-        "interpolation, Kim & Rush 2016)",
+        "write, of the --n_best translations of a line, only the one with the highest sentence "
+        "BLEU against this file's line: training text for a student (sequence-level interpolation, "
+        "Kim & Rush 2016)",
     )
 
 
@@ -48,7 +48,8 @@ def closest(
 ) -> Iterator[Translation]:
     """Leave of each translation the hypothesis with the highest sentence BLEU, the first of equals.
 
-    The first translation is of line `done`, from 0. InputError if there are fewer references.
+    The first translation is of line `done`, from 0. InputError if there are fewer references, or
+    more.
     """
     from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
 
@@ -62,3 +63,5 @@ def closest(
         scores = METRICS["bleu"].sentence_scores(texts, [reference] * len(texts), tokens)
         chosen = result.hypotheses[scores.index(max(scores))]
         yield dataclasses.replace(result, hypotheses=(chosen,))
+    if next(left, None) is not None:
+        raise InputError("--closest_to has more lines than the input")
