@@ -12,6 +12,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
+from rnnsearch_tf.models.model_directory import ModelDirectory
+
 COLAB = Path(__file__).parent.parent / "colab"
 NAMES = ("train", "attention", "serving", "layers")
 PNG = b"\x89PNG"
@@ -228,7 +230,8 @@ def test_serving(execute, model_dir, served):
     assert sorted(signatures) == ["align", "describe", "nbest", "score", "serving_default"]
     assert len(printed(outputs["call-default"]).splitlines()) == 2
     assert printed(outputs["call-align"]).splitlines()[-1].lstrip().startswith("</s>  <-  ")
-    assert len(printed(outputs["call-nbest"]).splitlines()) == 5
+    beam_size = ModelDirectory(model_dir).load_config().decoding.beam_size  # the model's own
+    assert len(printed(outputs["call-nbest"]).splitlines()) == beam_size
     assert len(printed(outputs["call-score"]).splitlines()) == 2
     bodies = [json.loads(shlex.split(line)[-1]) for line in curl_lines(outputs["requests"])]
     assert [body.get("signature_name") for body in bodies] == [None, "align", "nbest", "score"]
