@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -566,7 +567,7 @@ class Translator:
         beam_size = decoding.beam_size if beam_size is None else beam_size
         with input_errors("decoding options"):
             wanted = dataclasses.replace(decoding, beam_size=beam_size)
-        if not isinstance(n_best, int) or not 1 <= n_best <= beam_size:
+        if not isinstance(n_best, Integral) or n_best not in range(1, beam_size + 1):
             raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
         if wanted == decoding:
             return self._engine

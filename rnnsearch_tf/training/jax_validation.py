@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -87,18 +86,14 @@ class JaxValidationSet:
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 
-            length = min(int(self._longest(source.shape[1])), longest)
+            length = self._search.max_target_tokens(source.shape[1])
             _, words = jax.lax.scan(advance, step.start(), length=length)
         return words.T
-
-    def _longest(self, tokens: Any) -> Any:
-        """The most tokens of a translation, as `decoding.model_search` has them."""
-        return np.ceil(tokens * self._search.max_length_ratio - 1e-6).astype(int)
 
     def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
         """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
         tokens = np.minimum((source > 0).sum(axis=1), self._search.max_length + 1)
-        limits = np.minimum(self._longest(tokens), self._search.max_length + 1) - 1
+        limits = np.array([self._search.max_target_tokens(n) for n in tokens.tolist()]) - 1
         limits[tokens == 1] = 0  # a blank line stays one
         sentences = []
         for row, limit in zip(words, limits, strict=False):  # then come rows of padding

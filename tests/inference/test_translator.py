@@ -138,8 +138,12 @@ def test_another_beam(translator, exported):
     assert max(len(one.hypotheses) for one in four) == 4
     with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
         translator.translate(SENTENCES, n_best=4)
-    with pytest.raises(InputError, match=r"n_best 1\.5: must be from 1"):
-        translator.translate(SENTENCES, n_best=1.5)
+    for wrong in (1.5, 2.0):
+        with pytest.raises(InputError, match=rf"n_best {wrong}: must be from 1"):
+            translator.translate(SENTENCES, n_best=wrong)
+    best_two = [result.hypotheses[:2] for result in translator.translate(SENTENCES, n_best=3)]
+    of_numpy = translator.translate(SENTENCES, n_best=np.int64(2))
+    assert [result.hypotheses for result in of_numpy] == best_two
     with pytest.raises(InputError, match="n_best 0"):
         translator.translate(SENTENCES, n_best=0)
     with pytest.raises(InputError, match="beam_size 0: must be at least 1"):

@@ -34,9 +34,11 @@ def read_settings_file(path: str, base: Config) -> Config:
                 continue
             if name in FILLED_IN:
                 raise ValueError(f"{name}: is not a setting; training fills it in")
-            for part, own in settings.items():
-                if name not in settings and isinstance(own, dict) and name in own:
-                    raise ValueError(f"{name}: belongs under {part}")
+            parts = (
+                part for part, own in settings.items() if isinstance(own, dict) and name in own
+            )
+            if name not in settings and (part := next(parts, None)):
+                raise ValueError(f"{name}: belongs under {part}")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
