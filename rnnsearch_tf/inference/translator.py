@@ -76,10 +76,10 @@ class Translator:
         with_decoding: makes an engine with other decoding options; None for an export, which has
             its own options.
         origin: where the engine was loaded from.
-        aligns: of an export, whether it has attention or an aligner.
+        aligns: whether `align` has something to align by: attention or an aligner.
 
     Attributes:
-        config, vocabularies: as given.
+        config, vocabularies, aligns: as given.
         source_tokenizer: text to the tokens that the model reads.
         target_tokenizer: likewise of translations.
     """
@@ -103,7 +103,7 @@ class Translator:
         # Tracing a search takes seconds: engines for other options are kept.
         self._with_decoding = with_decoding and functools.lru_cache(maxsize=4)(with_decoding)
         self._origin = origin
-        self._aligns = aligns
+        self.aligns = aligns
 
     def __repr__(self) -> str:
         config, (source, target) = self.config, self.vocabularies
@@ -171,6 +171,7 @@ class Translator:
             (source.vocabulary, target.vocabulary),
             text_model.with_decoding,
             origin,
+            text_model.aligner is not None or text_model.model.has_attention,
         )
 
     def prepare(self) -> None:
@@ -192,13 +193,6 @@ class Translator:
     def aligner(self) -> HmmAligner | None:
         """The aligner in memory; None if attention aligns, and for an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
-
-    @property
-    def aligns(self) -> bool:
-        """Whether `align` has something to align by: attention or an aligner."""
-        if not isinstance(self._engine, TextModel):
-            return self._aligns
-        return self.aligner is not None or self._engine.model.has_attention
 
     # To a type checker, a str might as well be a sequence of them.
     @overload

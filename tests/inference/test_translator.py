@@ -555,6 +555,6 @@ def test_an_export_aligns_by_any_of_its_models_or_by_an_aligner(export_dir, tmp_
 
 def test_a_model_without_attention_aligns_by_its_aligner(translator, monkeypatch):
     monkeypatch.setattr(type(translator.model), "has_attention", property(lambda model: False))
-    assert not translator.aligns
+    assert not Translator.of(translator._engine).aligns
     monkeypatch.setattr(translator._engine, "aligner", object())
-    assert translator.aligns
+    assert Translator.of(translator._engine).aligns
