@@ -1,5 +1,8 @@
 """Translation in Python: sentences in, typed results out."""
 
+# To a type checker, a str might as well be a sequence of them.
+# mypy: disable-error-code="overload-overlap"
+
 import dataclasses
 import functools
 import itertools
@@ -46,6 +49,8 @@ from rnnsearch_tf.windows import text_windows
 LINES_AT_ONCE = 256  # sorted by length and searched together
 _PAIRS_AT_ONCE = 64  # likewise; α is kept for each
 
+Lines = Line | Sequence[Line]
+Targets = Target | Sequence[Target]
 Item = TypeVar("Item")
 
 
@@ -194,9 +199,8 @@ class Translator:
         """The aligner in memory; None if attention aligns, and for an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
 
-    # To a type checker, a str might as well be a sequence of them.
     @overload
-    def translate(  # type: ignore[overload-overlap]
+    def translate(
         self,
         text: Line,
         *,
@@ -221,7 +225,7 @@ class Translator:
 
     def translate(
         self,
-        text: Line | Sequence[Line],
+        text: Lines,
         *,
         beam_size: int | None = None,
         n_best: int = 1,
@@ -370,21 +374,14 @@ class Translator:
         return in_words(results, *self._sides)[0]
 
     @overload
-    def score(  # type: ignore[overload-overlap]
-        self, source: Line, target: Target, progress: bool = True
-    ) -> float: ...
+    def score(self, source: Line, target: Target, progress: bool = True) -> float: ...
 
     @overload
     def score(
         self, source: Sequence[Line], target: Sequence[Target], progress: bool = True
     ) -> list[float]: ...
 
-    def score(
-        self,
-        source: Line | Sequence[Line],
-        target: Target | Sequence[Target],
-        progress: bool = True,
-    ) -> float | list[float]:
+    def score(self, source: Lines, target: Targets, progress: bool = True) -> float | list[float]:
         """Score given translations: log p(y|x) in nats.
 
         Examples:
@@ -415,9 +412,7 @@ class Translator:
             yield from received_scores(outputs["score"].numpy())
 
     @overload
-    def score_words(  # type: ignore[overload-overlap]
-        self, source: Line, target: Target, progress: bool = True
-    ) -> Hypothesis: ...
+    def score_words(self, source: Line, target: Target, progress: bool = True) -> Hypothesis: ...
 
     @overload
     def score_words(
@@ -425,10 +420,7 @@ class Translator:
     ) -> list[Hypothesis]: ...
 
     def score_words(
-        self,
-        source: Line | Sequence[Line],
-        target: Target | Sequence[Target],
-        progress: bool = True,
+        self, source: Lines, target: Targets, progress: bool = True
     ) -> Hypothesis | list[Hypothesis]:
         """Score given translations word by word; arguments and errors as in `score`.
 
@@ -464,9 +456,7 @@ class Translator:
                 )
 
     @overload
-    def align(  # type: ignore[overload-overlap]
-        self, source: Line, target: Target, progress: bool = True
-    ) -> Alignment: ...
+    def align(self, source: Line, target: Target, progress: bool = True) -> Alignment: ...
 
     @overload
     def align(
@@ -474,10 +464,7 @@ class Translator:
     ) -> list[Alignment]: ...
 
     def align(
-        self,
-        source: Line | Sequence[Line],
-        target: Target | Sequence[Target],
-        progress: bool = True,
+        self, source: Lines, target: Targets, progress: bool = True
     ) -> Alignment | list[Alignment]:
         """Align given pairs softly, the target read by teacher forcing.
 
@@ -626,8 +613,8 @@ class Translator:
 
 def _of_pairs(
     stream: Callable[[Iterable[tuple[Line, Target]]], Iterator[Item]],
-    source: Line | Sequence[Line],
-    target: Target | Sequence[Target],
+    source: Lines,
+    target: Targets,
     progress: bool,
 ) -> Any:
     """Return a stream's result for a sentence and its translation, or its results for lists."""
