@@ -47,9 +47,7 @@ class Metric:
     # The same with the settings for single sentences, where these differ.
     make_for_sentence: Callable[[str], sacrebleu.metrics.base.Metric] | None = None
     note: str = ""  # in tables, such as "lower is better"
-    on_words: bool = (
-        False  # whether it reads text in words (`scores.in_words`), not detokenized text
-    )
+    on_words: bool = False  # whether it reads words (`scores.in_words`), not detokenized text
 
     def with_note(self, text: str) -> str:
         """Return a text, a title or a signature, with the note behind it."""
@@ -133,11 +131,7 @@ METRICS: dict[str, Metric] = {
     # Popović (2015): F-score of character 1- to 6-grams, recall twice as heavy; 0 to 100.
     "chrf": Metric("chrF2", lambda _: sacrebleu.CHRF()),
     # Snover et al. (2006): edits for each 100 words of the reference.
-    "ter": Metric(
-        "TER",
-        _ter,
-        note="lower is better",
-    ),
+    "ter": Metric("TER", _ter, note="lower is better"),
     # The paper's: cased BLEU over Moses tokens.
     "tokenized_bleu": Metric(
         "BLEU, tokenized",
