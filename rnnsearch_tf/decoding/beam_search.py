@@ -402,7 +402,5 @@ def _check_options(beam_size: int, eos_id: int, banned_ids: Sequence[int], n_bes
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
     if not 1 <= n_best <= beam_size:
         raise ValueError(f"n_best must be in 1 .. beam_size = {beam_size}, not {n_best}")
-    if eos_id < 0:
-        raise ValueError(f"eos_id must be at least 0, not {eos_id}")
     if eos_id in banned_ids:
         raise ValueError(f"eos_id {eos_id} cannot be banned: no hypothesis would end")
