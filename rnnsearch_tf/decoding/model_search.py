@@ -60,11 +60,9 @@ def search(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
-    tokens = (
-        hypotheses.tokens
-        if constraint is None
-        else restore_forced(hypotheses.tokens, constraint.prefix)
-    )
+    tokens = hypotheses.tokens
+    if constraint is not None:
+        tokens = restore_forced(tokens, constraint.prefix)
     return hypotheses._replace(tokens=_ids(words, tokens))
 
 

@@ -133,10 +133,7 @@ def constrained(step: SearchStep, prefix: Prefix, spelling: Spelling) -> SearchS
 def _restricted(
     logits: Float[Tensor, "B Q K"], allowed: Bool[Tensor, "B Q K"], word: Int[Tensor, "B Q"]
 ) -> Float[Tensor, "B Q K"]:
-    """Keep the logits of the allowed words; move that of a forced word to `_STAND_IN`.
-
-    All other probability mass goes to padding, which is never chosen, so log p is the model's.
-    """
+    """Keep the logits of the allowed words; move that of a forced word to `_STAND_IN`."""
     columns = tf.range(tf.shape(logits)[2])
     is_forced = (word > 0)[:, :, tf.newaxis]
     allowed = tf.where(is_forced, columns == word[:, :, tf.newaxis], allowed & (columns != PAD))
