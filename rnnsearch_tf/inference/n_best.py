@@ -36,10 +36,10 @@ def empty_n_best(size: int) -> NBest:
     )  # fmt: skip
 
 
-def empty_rows(dtype: tf.DType) -> tf.RaggedTensor:
-    """Return no rows of any length, [B, None] with B = 0."""
+def empty_rows(dtype: tf.DType, *shape: tf.Tensor) -> tf.RaggedTensor:
+    """Return no rows of any length, [B, None, *shape] with B = 0."""
     return tf.RaggedTensor.from_row_splits(
-        tf.zeros([0], dtype), tf.zeros([1], tf.int64), validate=False
+        tf.zeros([0, *shape], dtype), tf.zeros([1], tf.int64), validate=False
     )
 
 

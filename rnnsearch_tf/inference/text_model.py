@@ -264,9 +264,7 @@ class TextModel(tf.Module):
             return tf.RaggedTensor.from_tensor(weights, block_y.row_lengths())
 
         with tf.control_dependencies([_check_weights(shape)]):
-            empty = tf.RaggedTensor.from_row_splits(
-                tf.zeros([0, shape[2]]), tf.zeros([1], tf.int64), validate=False
-            )
+            empty = empty_rows(tf.float32, shape[2])
             weights = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
             weights = weights.to_tensor(0.0, shape=[None, None, None])
         if self.aligner is not None or not self.has_subwords:
