@@ -114,10 +114,7 @@ class Decoder(PreciseLayer):
         if not hasattr(attention, "keys"):
             raise ValueError(f"attention: expected a layer with keys and call, not {attention!r}")
         self.updates_first = step_order == "look_update_generate"
-        shared: dict[str, Any] = {
-            "initial_weights": initial_weights,
-            "dtype": self.dtype_policy,
-        }
+        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="target_embedding", **shared
         )

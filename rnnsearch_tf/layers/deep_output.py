@@ -77,11 +77,9 @@ class MaxoutDeepOutput(PreciseLayer):
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
-        self.lexical = (
-            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy)
-            if lexical
-            else None
-        )
+        self.lexical = None
+        if lexical:
+            self.lexical = LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy)
         self._embedding = lambda: tied_to  # a function, so that its weights are not this layer's
         self.supports_masking = True  # logits carry the Keras mask of the states
 
@@ -93,10 +91,9 @@ class MaxoutDeepOutput(PreciseLayer):
                 f"{self.units} is not {words_shape[-1]}"
             )
         matrix = initializers.matrix(self.initial_weights)
-        shapes = {"U_o": state_shape, "V_o": words_shape, "C_o": context_shape}
-        for name, shape in shapes.items():
-            weight = self.add_weight((shape[-1], 2 * self.units), matrix, name=name)
-            setattr(self, name, weight)
+        self.U_o = self.add_weight((state_shape[-1], 2 * self.units), matrix, name="U_o")
+        self.V_o = self.add_weight((words_shape[-1], 2 * self.units), matrix, name="V_o")
+        self.C_o = self.add_weight((context_shape[-1], 2 * self.units), matrix, name="C_o")
         self.b_o = self.add_weight((2 * self.units,), "zeros", name="b_o")
         if self._embedding() is None:
             self._W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")

@@ -60,10 +60,7 @@ class Encoder(PreciseLayer):
         super().__init__(**kwargs)
         self.units = units
         self.with_words = with_words
-        shared: dict[str, Any] = {
-            "initial_weights": initial_weights,
-            "dtype": self.dtype_policy,
-        }
+        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="source_embedding", **shared
         )
