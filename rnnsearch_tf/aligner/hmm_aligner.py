@@ -197,12 +197,8 @@ def _looked_up(words: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.R
 
 
 def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:
-    """p(a_i = j | e, f), float32 [B, I + 1, J + 1], with `</s>`."""
-    return _with_end(expectations_of_words(e, f, cells, direction).links, e, f)
-
-
-def _with_end(links: tf.Tensor, e: tf.Tensor, f: tf.Tensor) -> tf.Tensor:
-    """Add the row and the column of `</s>`, behind the words of each sentence."""
+    """p(a_i = j | e, f), float32 [B, I + 1, J + 1], `</s>` behind the words of each sentence."""
+    links = expectations_of_words(e, f, cells, direction).links
     rows, end = (tf.math.count_nonzero(ids, axis=1) for ids in (f, e))
     weights = tf.pad(links, [[0, 0], [0, 1], [0, 1]])
     is_row = tf.sequence_mask(rows + 1, tf.shape(weights)[1], tf.float32)
