@@ -468,6 +468,8 @@ class Translator:
     ) -> Alignment | list[Alignment]:
         """Align given pairs softly, the target read by teacher forcing.
 
+        Arguments and errors are those of `score`.
+
         Examples:
             >>> alignment = translator.align("It is cold.", "Il fait froid.")
             >>> alignment.source_tokens
@@ -475,18 +477,9 @@ class Translator:
             >>> alignment.weights.shape, round(float(alignment.weights[0].sum()), 4)
             ((5, 5), 1.0)
 
-        Args:
-            source: a sentence, or a list of them.
-            target: as for `score`.
-            progress: whether standard error shows the progress, when it takes long.
-
         Returns:
             α over the tokens of both, `</s>` included; only the first `max_length` tokens of each
             text are read. Without attention or an aligner, all of the weight is on `</s>`.
-
-        Raises:
-            InputError: not as many translations as sentences.
-            TypeError: a sentence or a translation is not a string.
         """
         return _of_pairs(self.align_stream, source, target, progress)
 
