@@ -2,7 +2,6 @@
 
 import dataclasses
 import typing
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -77,15 +76,16 @@ class LinkMethod:
 ALIGNER_LINKS = LinkMethod(LinkRule("threshold", 0.35), "average")  # of `HmmAligner`
 
 
-def all_methods(
-    two_models: bool, thresholds: Sequence[float] = TRIED_THRESHOLDS
-) -> list[LinkMethod]:
+def all_methods(two_models: bool) -> list[LinkMethod]:
     """Return every method that may differ from the others, to be tried on a validation set.
 
     A threshold selects the same links for target and source words of one matrix: there is nothing
     to symmetrize then.
     """
-    rules = [LinkRule("argmax"), *(LinkRule("threshold", threshold) for threshold in thresholds)]
+    rules = [
+        LinkRule("argmax"),
+        *(LinkRule("threshold", threshold) for threshold in TRIED_THRESHOLDS),
+    ]
     return [
         LinkMethod(rule, weights, method)
         for weights in (WEIGHTS if two_models else WEIGHTS[:1])

@@ -63,12 +63,12 @@ def test_thresholds_of_two_directions():
 
 
 def test_all_methods_differ():
-    methods = all_methods(two_models=True, thresholds=(0.2, 0.4, 0.6))
+    methods = all_methods(two_models=True)
     assert len(methods) == len(set(methods)) == len({str(method) for method in methods})
-    # argmax: 6 ways of each of three matrices, and 5 of both; 3 thresholds: 1 of each, 5 of both.
-    assert len(methods) == 3 * 6 + 5 + 3 * (3 + 5)
+    # argmax: 6 ways of each of three matrices, and 5 of both; 12 thresholds: 1 of each, 5 of both.
+    assert len(methods) == 3 * 6 + 5 + 12 * (3 + 5)
     assert all(method.weights == "forward" for method in all_methods(two_models=False))
-    assert len(all_methods(two_models=False, thresholds=(0.2,))) == 6 + 1
+    assert len(all_methods(two_models=False)) == 6 + 12
 
 
 def test_methods_have_names():
