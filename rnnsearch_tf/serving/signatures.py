@@ -95,7 +95,6 @@ def _best(outputs: Outputs) -> Outputs:
 def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
     """Return the outputs of `nbest` from those of `TextModel.candidates`."""
     lengths = outputs["length"]  # [B, N]
-    shape = tf.shape(lengths)
     is_token = tf.sequence_mask(tf.reduce_sum(lengths, axis=1))  # those of all N are joined
     each = tf.cast(tf.reshape(lengths, [-1]), tf.int64)
     tokens, scores = (
@@ -105,7 +104,7 @@ def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
     scores = tf.concat([scores, tf.zeros([tf.size(each), 1])], axis=1).to_tensor(0.0)
     words, word_scores = _words(text_model, tokens[:, :-1], scores)
     is_found = tf.reshape(lengths > 0, [-1, 1])  # an empty slot has no `</s>`
-    shape = tf.concat([shape, [-1]], axis=0)
+    shape = tf.concat([tf.shape(lengths), [-1]], axis=0)
     return {
         "translations": outputs["text"],
         "scores": outputs["score"],
