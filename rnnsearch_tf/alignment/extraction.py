@@ -1,8 +1,7 @@
 """Extraction of a sentence pair's links from the soft alignments of one or two models."""
 
 import dataclasses
-import typing
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, Symmetrizatio
 from rnnsearch_tf.config import check_choice
 
 LinkWeights = Literal["forward", "reverse", "both", "average"]
-WEIGHTS: tuple[LinkWeights, ...] = typing.get_args(LinkWeights)
+WEIGHTS: tuple[LinkWeights, ...] = get_args(LinkWeights)
 TRIED_THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 13))
 
 

@@ -7,8 +7,7 @@ and after it give worse links in both orders.
 """
 
 import dataclasses
-import typing
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from rnnsearch_tf.limits import Limits
 Links = set[tuple[int, int]]  # (source, target) positions of words, 0-based
 
 RuleName = Literal["argmax", "threshold"]
-RULES: tuple[RuleName, ...] = typing.get_args(RuleName)
+RULES: tuple[RuleName, ...] = get_args(RuleName)
 THRESHOLD = Limits(0, 1, without_low=True)
 DEFAULT_THRESHOLD = 0.3
 

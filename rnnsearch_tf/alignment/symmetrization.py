@@ -1,7 +1,6 @@
 """Symmetrization: one set of links from those of two models of opposite directions."""
 
-import typing
-from typing import Literal
+from typing import Literal, get_args
 
 from rnnsearch_tf.alignment.links import Links
 from rnnsearch_tf.config import check_choice
@@ -9,7 +8,7 @@ from rnnsearch_tf.config import check_choice
 Symmetrization = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
 ]
-SYMMETRIZATIONS: tuple[Symmetrization, ...] = typing.get_args(Symmetrization)
+SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
 # (target, source) steps, in the order in which Moses' symal tries them.
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
