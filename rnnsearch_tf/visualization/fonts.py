@@ -60,17 +60,15 @@ def _families_for(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[s
     """Return families, and the letters that none of them has."""
     default = font_manager.findfont(font_manager.FontProperties(family=[DEFAULT]))
     families, missing = [DEFAULT], _lacking(default, letters)
-    if not missing:
-        return (DEFAULT,), missing
     # Matplotlib's last resort has a box for every letter.
     fonts = (font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name)
     for font in sorted(fonts, key=lambda font: ("Sans" not in font.name, font.name)):
+        if not missing:
+            break
         left = _lacking(font.fname, missing)
         if left != missing:
             families.append(font.name)
             missing = left
-        if not missing:
-            break
     return tuple(families), missing
 
 
