@@ -279,7 +279,7 @@ def _extend(
 
 
 def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
-    """The parts of each hypothesis's parent: [B, Q, ...] to [B, k, ...]."""
+    """The parts of chosen hypotheses, such as parents: [B, Q, ...] to [B, k, ...]."""
     if parents.shape[1] == 1:  # a beam of one: each slot's parent is itself
         return nest
     return tf.nest.map_structure(lambda part: tf.gather(part, parents, batch_dims=1), nest)
@@ -312,23 +312,21 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
 
 def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     """Sort the finished hypotheses by their score and clear the other slots."""
-    finished = tf.expand_dims(beam.lengths > 0, 2)
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
-    tokens = tf.gather(tf.where(finished, beam.tokens, 0), order, batch_dims=1)
-    lengths = tf.gather(beam.lengths, order, batch_dims=1)
-    log_probs = tf.gather(beam.log_probs, order, batch_dims=1)
-    steps = tf.gather(beam.steps, order, batch_dims=1)
-    is_missing = (lengths == 0) & (tf.range(rules.beam_size) == 0)  # [B, k]; where none was found
-    lengths = tf.where(is_missing, 1, lengths)
+    beam = _gather(beam, order)
+    tokens = tf.where(tf.expand_dims(beam.lengths > 0, 2), beam.tokens, 0)
+    # Where none was found, [B, k].
+    is_missing = (beam.lengths == 0) & (tf.range(rules.beam_size) == 0)
+    lengths = tf.where(is_missing, 1, beam.lengths)
     is_missing = tf.expand_dims(is_missing, 2)
     positions = tf.range(tf.shape(tokens)[2])  # [T]
-    before = tf.pad(steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
-    own = tf.minimum(steps - before, 0.0)  # rounding may lift the log of a p of 1
+    before = tf.pad(beam.steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
+    own = tf.minimum(beam.steps - before, 0.0)  # rounding may lift the log of a p of 1
     own = tf.where(is_missing, -math.inf, own)
     return Hypotheses(
         tokens=tf.where(is_missing & (positions == 0), rules.eos_id, tokens),
         lengths=lengths,
-        log_probs=log_probs,
+        log_probs=beam.log_probs,
         scores=scores,
         token_log_probs=tf.where(positions < tf.expand_dims(lengths, 2), own, 0.0),
     )
