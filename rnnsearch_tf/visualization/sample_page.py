@@ -103,10 +103,8 @@ def differences(text: str, other: str) -> list[tuple[int, int]]:
     matcher = difflib.SequenceMatcher(
         None, [composed(word[0]) for word in words], theirs, autojunk=False
     )
-    shared = {
-        i for start, _, size in matcher.get_matching_blocks() for i in range(start, start + size)
-    }
-    return [word.span() for i, word in enumerate(words) if i not in shared]
+    changes = (words[start:end] for tag, start, end, *_ in matcher.get_opcodes() if tag != "equal")
+    return [word.span() for changed in changes for word in changed]
 
 
 def _scores(text: SampleText, row: int, tokens: str) -> dict[str, float]:
