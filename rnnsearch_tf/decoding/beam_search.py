@@ -183,8 +183,7 @@ def _search_until(
     """Search until no more than `part` of the sentences is live."""
     enough = part * tf.cast(tf.shape(beam.lengths)[0], tf.float32)
 
-    def too_many_live(state: State, beam: _Beam) -> tf.Tensor:
-        del state
+    def too_many_live(_: State, beam: _Beam) -> tf.Tensor:
         live = tf.reduce_any(_is_live(beam), axis=1)
         return tf.reduce_sum(tf.cast(live, tf.float32)) > enough
 
@@ -200,8 +199,7 @@ def _search_with_shrinking_batch(
 ) -> _Beam:
     """Search until no sentence is live; those that are not leave the batch from time to time."""
 
-    def any_live(state: State, beam: _Beam) -> tf.Tensor:
-        del state
+    def any_live(_: State, beam: _Beam) -> tf.Tensor:
         return tf.reduce_any(_is_live(beam))
 
     def search_some(state: State, beam: _Beam) -> tuple[State, _Beam]:

@@ -27,10 +27,6 @@ def map_by_length(
     order = tf.argsort(lengths, stable=True)
     rising = tf.cast(tf.gather(lengths, order), tf.int32)
 
-    def has_more(done: tf.Tensor, results: Any) -> tf.Tensor:
-        del results
-        return done < tf.size(order)
-
     def add_block(done: tf.Tensor, results: Any) -> tuple[tf.Tensor, Any]:
         # Lengths rise: a block that ends with row i is as wide as that row.
         widths = rising[done : done + _MAX_ROWS]
@@ -44,7 +40,11 @@ def map_by_length(
     # The loop must be told that the results grow; one block at a time keeps memory bounded.
     invariants = (tf.TensorSpec([], tf.int32), tf.nest.map_structure(_of_any_length, empty))
     _, results = tf.while_loop(
-        has_more, add_block, (tf.constant(0), empty), invariants, parallel_iterations=1
+        lambda done, _: done < tf.size(order),
+        add_block,
+        (tf.constant(0), empty),
+        invariants,
+        parallel_iterations=1,
     )
     indices = tf.math.invert_permutation(order)
     return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), results)

@@ -217,7 +217,6 @@ class LastAnnotation(PreciseLayer):
 
         Only the number of states matters. Arguments are those of `BahdanauAttention.call`.
         """
-        del keys
         check_optional(self, mask=annotations_mask)
         annotations = self.wide(annotations)
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]

@@ -82,5 +82,4 @@ class _Seeds(random.SeedGenerator):
 
     def next(self, ordered: bool = True) -> Any:
         """Return the next seed, uint32 [2]."""
-        del ordered
         return ops.convert_to_tensor([self._first, next(self._calls)], "uint32")
