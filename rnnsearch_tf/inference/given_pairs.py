@@ -10,7 +10,6 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.given_texts import (
     Line,
     Target,
-    checked_text,
     decoded,
     described,
     each_line,
@@ -39,24 +38,18 @@ def _checked_list(values: Any) -> Any:
     return values
 
 
-def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
-    """Pair sentences with their translations; InputError if there are not as many.
+def checked_pairs(source: Any, target: Any) -> list[tuple[Line, Target]]:
+    """Pair a sentence, or a list of them, with translations; InputError if there are not as many.
 
     TypeError if the sentences or the translations are not strings.
     """
-    source = checked_lines(source)
+    lines = checked_lines(source)
     targets = [target] if isinstance(target, Target) else _checked_list(target)
-    if len(source) != len(targets):
-        raise InputError(f"{len(source):,} sentences, but {len(targets):,} translations")
-    return list(each_pair(zip(source, targets, strict=True)))
-
-
-def checked_target(target: Any) -> Target:
-    """Return a single translation; InputError for a list, TypeError for what is not a string."""
-    if isinstance(target, Target):
-        return checked_text(target, "the translation", Target)
-    _checked_list(target)
-    raise InputError("one sentence, but a list of translations")
+    if isinstance(source, Line) and not isinstance(target, Target):
+        raise InputError("one sentence, but a list of translations")
+    if len(lines) != len(targets):
+        raise InputError(f"{len(lines):,} sentences, but {len(targets):,} translations")
+    return list(each_pair(zip(lines, targets, strict=True)))
 
 
 def tokens_of_pairs(

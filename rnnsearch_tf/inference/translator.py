@@ -611,11 +611,10 @@ def _of_pairs(
     progress: bool,
 ) -> Any:
     """Return a stream's result for a sentence and its translation, or its results for lists."""
-    if isinstance(source, str | bytes):
-        [result] = stream([(source, given_pairs.checked_target(target))])
-        return result
     pairs = given_pairs.checked_pairs(source, target)
-    return _collected(stream(pairs), len(pairs), progress)
+    is_single = isinstance(source, Line)
+    results = _collected(stream(pairs), len(pairs), progress and not is_single)
+    return results[0] if is_single else results
 
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
