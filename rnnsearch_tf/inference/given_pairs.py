@@ -92,10 +92,14 @@ def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> 
     return result if has_tokens else result.text
 
 
+def ragged(tokens: Sequence[Sequence[Line]]) -> tf.RaggedTensor:
+    """Return B rows of tokens, string [B, None]."""
+    return tf.ragged.constant([list(row) for row in tokens], tf.string, ragged_rank=1)
+
+
 def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:
     """Pad B rows of tokens with empty strings: string [B, T]."""
-    rows = tf.ragged.constant([list(row) for row in tokens], tf.string, ragged_rank=1)
-    return rows.to_tensor("")
+    return ragged(tokens).to_tensor("")
 
 
 def decoded_with_end(tokens: Sequence[Line]) -> tuple[str, ...]:

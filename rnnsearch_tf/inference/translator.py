@@ -21,7 +21,7 @@ from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.given_texts import Line, Target, checked_text, each_line, each_pair
 from rnnsearch_tf.inference import exported, given_pairs
-from rnnsearch_tf.inference.given_pairs import checked_lines, padded
+from rnnsearch_tf.inference.given_pairs import checked_lines, padded, ragged
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
@@ -42,7 +42,6 @@ from rnnsearch_tf.results import (
 from rnnsearch_tf.terminal import printable
 from rnnsearch_tf.text.sentences import SentenceSplitter, joined
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
-from rnnsearch_tf.text.vectorizer import unpadded
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import text_windows
 
@@ -504,8 +503,8 @@ class Translator:
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """Return the best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
         tokens = [(h.pieces or h.tokens)[:-1] for h in (t.hypotheses[0] for t in translations)]
-        rows = tf.ragged.constant(tokens, tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
-        return [text.decode() for text in self.target_tokenizer.detokenize(rows).numpy()]
+        texts = self.target_tokenizer.detokenize(ragged(tokens)).numpy()
+        return [text.decode() for text in texts]
 
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each line, without `</s>`."""
@@ -525,16 +524,11 @@ class Translator:
         pairs = zip(*map(each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
-        return x, y, self._words_read(tokens[0])
-
-    def _words_read(self, source: Sequence[Sequence[Line]]) -> list[list[str]]:
-        if not source:
-            return []
-        tokens = unpadded(padded(source))
+        read = ragged(tokens[0])
         if isinstance(self._engine, TextModel):
-            tokens = self._engine.corrected(tokens)
-        words = self.source_tokenizer.words(tokens).to_list()
-        return [[word.decode() for word in sentence] for sentence in words]
+            read = self._engine.corrected(read)
+        words = self.source_tokenizer.words(read).to_list()
+        return x, y, [[word.decode() for word in sentence] for sentence in words]
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.given_texts import Line
-from rnnsearch_tf.inference.given_pairs import decoded_with_end
+from rnnsearch_tf.inference.given_pairs import decoded_with_end, ragged
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -42,8 +42,7 @@ class Side:
         unknown = [self._vocabulary.unknown(row) for row in tokens]
         if not self.has_subwords:
             return list(map(Words, tokens, unknown, (range(len(row)) for row in tokens)))
-        pieces = tf.ragged.constant([row[:-1] for row in tokens], tf.string, ragged_rank=1)
-        pieces = pieces.with_row_splits_dtype(tf.int64)
+        pieces = ragged([row[:-1] for row in tokens])
         words = self._tokenizer.words(pieces).to_list()
         numbers = self._tokenizer.word_numbers(pieces).to_list()
         return [
