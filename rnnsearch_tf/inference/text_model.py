@@ -141,11 +141,9 @@ class TextModel(tf.Module):
         return other
 
     def prepare(self) -> None:
-        """Compute `step_weights` once, instead of in each search.
+        """Compute `step_weights` once, instead of in each search; as `Translator.prepare`.
 
-        Call it before the first search, and only if the weights no longer change and
-        `weights_dtype` is "float32". It takes at most the memory of the decoder's weights plus
-        64 MiB, of each model, until the process ends.
+        `weights_dtype` must be "float32".
         """
         bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
         self._prepared = PreparedWeights(
@@ -277,19 +275,16 @@ class TextModel(tf.Module):
         self, source: tf.Tensor, n_best: int = 1, constraint: PrefixConstraint | None = None
     ) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
-        candidates = None
+        forced = constraint and constraint.prefix.forced
         with self._weights_in_use():
-            if self._candidates is not None:
-                candidates = self._candidates.of(source, constraint and constraint.prefix.forced)
-            weights = self._prepared and self._prepared.read()
             return search(
                 self.model,
                 source,
                 self.config.decoding,
                 n_best,
-                candidates,
+                self._candidates and self._candidates.of(source, forced),
                 constraint,
-                weights=weights,
+                weights=self._prepared and self._prepared.read(),
             )
 
     @graph_function(input_signature=[_IDS, _IDS])
