@@ -23,7 +23,7 @@ SUBPACKAGES = {
         word_tokenizer vocabulary moses subwords subword_sampling tokenizers vectorizer sentences
     """,
     "layers": """
-        initializers precision scan embedding gated_recurrence gru attention_inputs attention
+        initializers precision scan embedding gated_recurrence gru attention
         attentive_recurrence lexical deep_output encoder decoder __init__
     """,
     "models": """

@@ -24,7 +24,6 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.attention_inputs import check_optional, check_shapes
 from rnnsearch_tf.layers.precision import PreciseLayer, check_units, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
@@ -129,7 +128,7 @@ class BahdanauAttention(PreciseLayer):
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create the weights."""
-        check_shapes(self, state_shape, annotations_shape)
+        _check_shapes(self, state_shape, annotations_shape)
         scheme = self.initial_weights
         n, annotation_size = state_shape[-1], annotations_shape[-1]
         small = initializers.alignment(scheme)
@@ -171,8 +170,8 @@ class BahdanauAttention(PreciseLayer):
             ValueError: wrong shapes, or state and annotations are swapped.
         """
         width = self.U_a.shape[0] if keys is None else None
-        check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
-        check_optional(self, keys, annotations_mask, self.units)
+        _check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
+        _check_optional(self, keys, annotations_mask, self.units)
         state, annotations = self.wide(state), self.wide(annotations)
         keys = self.keys(annotations) if keys is None else self.wide(keys)
         query = product(state, self.factor(self.W_a))
@@ -200,7 +199,7 @@ class LastAnnotation(PreciseLayer):
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create nothing."""
-        check_shapes(self, state_shape, annotations_shape)
+        _check_shapes(self, state_shape, annotations_shape)
 
     def keys(self, annotations: Float[Tensor, "B Tx n"]) -> Float[Tensor, "B Tx n"]:
         """The annotations themselves: nothing is computed in advance."""
@@ -217,7 +216,7 @@ class LastAnnotation(PreciseLayer):
 
         Only the number of states matters. Arguments are those of `BahdanauAttention.call`.
         """
-        check_optional(self, mask=annotations_mask)
+        _check_optional(self, mask=annotations_mask)
         annotations = self.wide(annotations)
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
         if annotations_mask is None:
@@ -232,3 +231,40 @@ class LastAnnotation(PreciseLayer):
             return ops.broadcast_to(x, (*queries, ops.shape(x)[-1]))
 
         return for_each_state(annotations[:, -1]), for_each_state(alignment)
+
+
+def _check_shapes(
+    layer: keras.layers.Layer, state: Any, annotations: Any, n: Any = None, two_n: Any = None
+) -> None:
+    """Check the shapes of states and annotations, and the widths that the layer was built for.
+
+    Raises:
+        ValueError: another rank or width; the text says whether the two are swapped.
+    """
+    if _fits(state, (2, 3), n) and _fits(annotations, (3,), two_n):
+        return
+    are_swapped = _fits(annotations, (2, 3), n) and _fits(state, (3,), two_n)
+    n, two_n = n or "n", two_n or "2n"
+    raise ValueError(
+        f"{type(layer).__name__}(state, annotations): shapes are {tuple(state)} and "
+        f"{tuple(annotations)}, not [B, {n}] or [B, Ty, {n}] and [B, Tx, {two_n}]"
+        + (": the two are swapped" if are_swapped else "")
+    )
+
+
+def _check_optional(
+    layer: keras.layers.Layer, keys: Any = None, mask: Any = None, units: int | None = None
+) -> None:
+    """Check the ranks of given keys and mask; ValueError as `_check_shapes`."""
+    if keys is not None and not _fits(keys.shape, (3,), units):
+        raise ValueError(
+            f"{type(layer).__name__}: keys are [B, Tx, {units}], not {tuple(keys.shape)}"
+        )
+    if mask is not None and not _fits(mask.shape, (2,), None):
+        raise ValueError(
+            f"{type(layer).__name__}: annotations_mask is [B, Tx], not {tuple(mask.shape)}"
+        )
+
+
+def _fits(shape: tuple[int | None, ...], ranks: tuple[int, ...], width: int | None) -> bool:
+    return len(shape) in ranks and width in (None, shape[-1])
