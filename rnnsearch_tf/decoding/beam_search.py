@@ -154,18 +154,17 @@ def beam_search(
         >>> print(hypotheses.tokens[0, 0].numpy(), f"{tf.exp(hypotheses.log_probs[0, 0]):.2f}")
         [2 0] 0.36
     """
-    _check_options(beam_size, eos_id, banned_ids, n_best)
+    if beam_size < 1:
+        raise ValueError(f"beam_size must be at least 1, not {beam_size}")
+    if not 1 <= n_best <= beam_size:
+        raise ValueError(f"n_best must be in 1 .. beam_size = {beam_size}, not {n_best}")
+    if eos_id in banned_ids:
+        raise ValueError(f"eos_id {eos_id} cannot be banned: no hypothesis would end")
     _check_state("state", state)
     max_lengths = tf.maximum(_lengths("max_lengths", max_lengths), 1)
-    rules = _Rules(
-        beam_size=beam_size,
-        max_lengths=max_lengths,
-        min_lengths=None if min_lengths is None else _lengths("min_lengths", min_lengths),
-        eos_id=eos_id,
-        banned_ids=tuple(banned_ids),
-        scoring=scoring,
-        n_best=n_best,
-    )
+    if min_lengths is not None:
+        min_lengths = _lengths("min_lengths", min_lengths)
+    rules = _Rules(beam_size, max_lengths, min_lengths, eos_id, tuple(banned_ids), scoring, n_best)
 
     # Shapes must not change inside a loop, and the first word makes k hypotheses of one per
     # sentence: it comes before the loops.
@@ -391,12 +390,3 @@ def _check_state(name: str, state: State) -> None:
         shape = tf.convert_to_tensor(part).shape
         if shape.rank is None or shape.rank < 2 or shape[1] not in (1, None):
             raise ValueError(f"{name} must hold tensors of shape [B, 1, ...], not {shape}")
-
-
-def _check_options(beam_size: int, eos_id: int, banned_ids: Sequence[int], n_best: int) -> None:
-    if beam_size < 1:
-        raise ValueError(f"beam_size must be at least 1, not {beam_size}")
-    if not 1 <= n_best <= beam_size:
-        raise ValueError(f"n_best must be in 1 .. beam_size = {beam_size}, not {n_best}")
-    if eos_id in banned_ids:
-        raise ValueError(f"eos_id {eos_id} cannot be banned: no hypothesis would end")
