@@ -65,11 +65,9 @@ class SubwordSampler:
         return drawn if self._processor.decode(drawn) == text else pieces
 
     def _segment(self, text: str) -> list[str]:
-        if not self._alpha:
-            return self._processor.encode(text, out_type=str)
         # -1: from all segmentations.
         return self._processor.encode(
-            text, out_type=str, enable_sampling=True, nbest_size=-1, alpha=self._alpha
+            text, out_type=str, enable_sampling=self._alpha > 0, nbest_size=-1, alpha=self._alpha
         )
 
 
