@@ -143,12 +143,9 @@ def _sets(scores: TranslationScores) -> list[str]:
 
 
 def _row(title: str, values: Iterable[object]) -> str:
-    return _title(title) + "".join(f"  {value!s:>16}" for value in values)
-
-
-def _title(title: str) -> str:
-    """Return the first column; a name too long for it gets a line."""
-    return f"{title:{_TITLE}}" if len(title) <= _TITLE else f"{title}\n{'':{_TITLE}}"
+    if len(title) > _TITLE:  # it gets a line
+        title += f"\n{'':{_TITLE}}"
+    return f"{title:{_TITLE}}" + "".join(f"  {value!s:>16}" for value in values)
 
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
