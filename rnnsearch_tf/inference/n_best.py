@@ -23,7 +23,7 @@ class NBest(NamedTuple):
     normalized_score: tf.Tensor  # float32 [B, N]; log p(y|x) / |y|^length_penalty, nats
     length: tf.Tensor  # int32 [B, N]; tokens, `</s>` included; 0 in an empty slot
     target_tokens: tf.RaggedTensor  # int32 [B, None]; the ids of all N, each with `</s>`, joined
-    token_scores: tf.RaggedTensor  # float32 [B, None]; log p of each of these, nats
+    token_scores: tf.RaggedTensor  # float32 [B, None]; log p of each, nats; sums to the scores
 
 
 def empty_n_best(size: int) -> NBest:

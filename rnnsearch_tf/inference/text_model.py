@@ -165,14 +165,12 @@ class TextModel(tf.Module):
         """Search for the best translation of each sentence, string [B].
 
         Returns:
-            `source_tokens` string [B, Tx] with `</s>`, then empty strings; `text` string [B, 1];
-            `score` float32 [B, 1], log p(y|x) in nats; `normalized_score` float32 [B, 1],
-            log p(y|x) / |y|^length_penalty in nats; `length` int32 [B, 1], tokens with `</s>`;
-            `target_tokens` string [B, Ty], then empty strings; `token_scores` float32 [B, Ty],
-            log p of each of these in nats, as the search has it (the mean probability of an
-            ensemble; under candidate words, p over the list), then 0. They sum to `score`. A blank
-            sentence has a blank text, `</s>` alone and scores of 0. So has one without a
-            translation of finite log p, but its scores are the lowest float32.
+            The fields of `NBest` with N = 1, `target_tokens` as strings, then empty strings, and
+            `token_scores`, then 0; and `source_tokens` string [B, Tx] with `</s>`, then empty
+            strings. Scores are as the search has them: the mean probability of an ensemble; under
+            candidate words, p over the list. A blank sentence has a blank text, `</s>` alone and
+            scores of 0. So has one without a translation of finite log p, but its scores are the
+            lowest float32.
         """
         return self._translations(text, n_best=1)
 
@@ -181,10 +179,7 @@ class TextModel(tf.Module):
         """Search for different translations of each sentence, as many as the beam is wide.
 
         Returns:
-            As `best`, with N = beam_size columns in place of one, best first. Where there are fewer
-            than N, `length` is 0, `text` is empty, and the scores are the lowest float32.
-            `target_tokens` has the tokens of all N, one hypothesis after the other, and
-            `token_scores` their scores.
+            As `best`, with N = beam_size.
         """
         return self._translations(text, n_best=self.config.decoding.beam_size)
 
