@@ -11,13 +11,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
-from rnnsearch_tf.layers.precision import (
-    PreciseLayer,
-    check_units,
-    joined,
-    product,
-    split_columns,
-)
+from rnnsearch_tf.layers.precision import PreciseLayer, check_units, joined, product, split_columns
 from rnnsearch_tf.tensor_types import Float, Tensor
 
 
