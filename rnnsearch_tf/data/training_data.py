@@ -1,11 +1,10 @@
 """Training data: sentence pairs as ids, vocabularies, and the settings that they complete."""
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import MOSES, Config, DecodingConfig, TrainingConfig
+from rnnsearch_tf.config import MOSES, Config, TrainingConfig
 from rnnsearch_tf.data.batching import count_lengths, length_ratio
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
@@ -78,42 +77,22 @@ class TrainingData:
         lengths = count_lengths(self.pairs, config.training.max_length)
         self._ratio = length_ratio(self.pairs, config.training.max_length)
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
+        longest = config.decoding.max_length_ratio
+        if self._ratio > _LONG_TARGET:
+            longest = max(longest, round(3 * self._ratio, 1))
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
-        self.config = dataclasses.replace(
-            self._with_vocabularies(config),
+        self.config = config.with_settings(
+            source_vocabulary_size=len(self.source_vocabulary),
+            target_vocabulary_size=len(self.target_vocabulary),
+            allow_unknown=config.decoding.allow_unknown and not self.subwords,
+            max_length_ratio=longest,
+            source_vocabulary=self.source_vocabulary.digest,
+            target_vocabulary=self.target_vocabulary.digest,
             source_subwords=digests[0],
             target_subwords=digests[1],
             training_text=text_digest,
             training_alignments=links.fingerprint() if links else "",
         )
-
-    def _with_vocabularies(self, config: Config) -> Config:
-        """Fill in the vocabularies' sizes and digests, and how long translations may be.
-
-        With subwords, [UNK] is not allowed.
-        """
-        source, target = self.source_vocabulary, self.target_vocabulary
-        decoding = dataclasses.replace(
-            config.decoding,
-            allow_unknown=config.decoding.allow_unknown and not self.subwords,
-            max_length_ratio=self._max_length_ratio(config.decoding),
-        )
-        return dataclasses.replace(
-            config,
-            model=dataclasses.replace(
-                config.model,
-                source_vocabulary_size=len(source),
-                target_vocabulary_size=len(target),
-            ),
-            decoding=decoding,
-            source_vocabulary=source.digest,
-            target_vocabulary=target.digest,
-        )
-
-    def _max_length_ratio(self, decoding: DecodingConfig) -> float:
-        """Return the most target tokens for each source token: more, where the text has many."""
-        own = decoding.max_length_ratio
-        return max(own, round(3 * self._ratio, 1)) if self._ratio > _LONG_TARGET else own
 
     def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
         """Return the pairs whose text is drawn, where that is asked for."""

@@ -1,6 +1,5 @@
 """Fine-tuning: the model that a training run begins from, in place of random weights."""
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +46,13 @@ class InitialModel:
         `correct_spelling` with subwords, for the new text may be in one case.
         """
         own = self._config
-        of_text = {name: getattr(own, name) for name in _OF_TEXT}
-        decoding = dataclasses.replace(
-            own.decoding,
+        return config.with_settings(
+            model=own.model,
+            decoding=own.decoding,
             candidate_words=0,
             correct_spelling=own.decoding.correct_spelling and not self.subwords,
+            **{name: getattr(own, name) for name in _OF_TEXT},
         )
-        return dataclasses.replace(config, model=own.model, decoding=decoding, **of_text)
 
     def check(self, config: Config) -> None:
         """Check that a training run with these settings can begin from this model.
