@@ -53,9 +53,8 @@ class Ensemble:
         weights: Sequence[StepWeights] | None = None,
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
-        if weights is None:
-            return EnsembleStep([model.bind(source, candidates) for model in self._models])
-        parts = zip(self._models, weights, strict=True)
+        given = [None] * len(self._models) if weights is None else weights
+        parts = zip(self._models, given, strict=True)
         return EnsembleStep([model.bind(source, candidates, own) for model, own in parts])
 
     def step_weights(
@@ -66,7 +65,7 @@ class Ensemble:
 
     def __call__(self, inputs: Mapping[str, Any]) -> Float[Tensor, "B Ty K"]:
         """Return log p of given targets, float32, in place of the logits of `TranslationModel`."""
-        return _log_mean([ops.log_softmax(_float32(model(inputs))) for model in self._models])
+        return _log_mean_softmax([model(inputs) for model in self._models])
 
     def token_losses(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
@@ -118,13 +117,12 @@ class EnsembleStep:
     ) -> Float[Tensor, "*rows K_or_C"]:
         """Return log p of the next token, float32; as `TranslationStep.predict_token`."""
         parts = zip(self._steps, outputs, memory or self.memory, strict=True)
-        logits = (step.predict_token(rows, part) for step, rows, part in parts)
-        return _log_mean([ops.log_softmax(_float32(x)) for x in logits])
+        return _log_mean_softmax([step.predict_token(rows, part) for step, rows, part in parts])
 
 
 def _log_mean(log_probs: Sequence[Float[Tensor, "*rows"]]) -> Float[Tensor, "*rows"]:
     return ops.logsumexp(ops.stack(list(log_probs)), axis=0) - math.log(len(log_probs))
 
 
-def _float32(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
-    return ops.cast(x, "float32")
+def _log_mean_softmax(logits: Sequence[Float[Tensor, "*rows K"]]) -> Float[Tensor, "*rows K"]:
+    return _log_mean([ops.log_softmax(ops.cast(x, "float32")) for x in logits])
