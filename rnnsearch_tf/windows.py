@@ -11,29 +11,15 @@ Item = TypeVar("Item")
 MAX_LENGTH = 1 << 22  # of the texts that are worked on together
 
 
-def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+def windows(
+    items: Iterable[Item],
+    size: int,
+    first_of: Callable[[Iterator[Item]], list[Item]] = list,  # what is taken of the next items
+) -> Iterator[list[Item]]:
     """Yield lists of `size` items, the last one shorter, also of the items before an error.
 
     ValueError for a size below 1.
     """
-    return _windows(items, size, list)
-
-
-def text_windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield lists as `windows`, of texts or of tuples of them; long texts end a list early."""
-    return _windows(items, size, _up_to_length)
-
-
-def length_of(item: object) -> int:
-    """Count the characters or bytes of a text, or of those in a tuple."""
-    texts = item if isinstance(item, tuple) else (item,)
-    return sum(len(text) for text in texts if isinstance(text, str | bytes))
-
-
-def _windows(
-    items: Iterable[Item], size: int, first_of: Callable[[Iterator[Item]], list[Item]]
-) -> Iterator[list[Item]]:
-    """Yield what `first_of` takes of the next `size` items, again and again."""
     if size < 1:
         raise ValueError(f"{size} at once: must be at least 1")
     errors: list[Exception] = []
@@ -42,6 +28,17 @@ def _windows(
         yield window
     if errors:
         raise errors[0]
+
+
+def text_windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists as `windows`, of texts or of tuples of them; long texts end a list early."""
+    return windows(items, size, _up_to_length)
+
+
+def length_of(item: object) -> int:
+    """Count the characters or bytes of a text, or of those in a tuple."""
+    texts = item if isinstance(item, tuple) else (item,)
+    return sum(len(text) for text in texts if isinstance(text, str | bytes))
 
 
 def _up_to_length(items: Iterator[Item]) -> list[Item]:
