@@ -34,10 +34,14 @@ SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _BATCHES_AHEAD = 4
 
-_IDS = tf.TensorSpec([None, None], tf.int32)
-_GUIDE = tf.TensorSpec([None, None, None], tf.float32)
-
 _Lengths = TypeVar("_Lengths", int, np.ndarray)
+
+
+def batch_specs(has_guide: bool) -> dict[str, tf.TensorSpec]:
+    """Return the specs of a batch's tensors."""
+    ids = tf.TensorSpec([None, None], tf.int32)
+    guide = {"guide": tf.TensorSpec([None, None, None], tf.float32)} if has_guide else {}
+    return {"source": ids, "target": ids, **guide}
 
 
 def count_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
@@ -103,9 +107,7 @@ def training_batches(
 
     The batches depend on the pairs, `config` and `epoch` alone, so a pass can be resumed.
     """
-    specs = {"source": _IDS, "target": _IDS}
-    if alignments is not None:
-        specs["guide"] = _GUIDE
+    specs = batch_specs(has_guide=alignments is not None)
 
     def batches() -> Iterator[dict[str, np.ndarray]]:
         kept = _shuffled(pairs, config, epoch, block_size)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.data.batching import batch_specs
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.provenance import hardware
@@ -15,8 +16,6 @@ from rnnsearch_tf.threads import halves_pay
 from rnnsearch_tf.training.distribution import described_devices
 from rnnsearch_tf.training.optimizers import build_optimizer
 
-_IDS = tf.TensorSpec([None, None], tf.int32)
-_GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 _STOP = tf.TensorSpec([], tf.int32)
 
 MASKS_PER_UPDATE = 16  # more than any layer draws in an update
@@ -62,9 +61,7 @@ class TrainStep:
         self._model = model
         self._loss_weights = config.loss_weights
         self._seeds = seeds(model)
-        batch = {"source": _IDS, "target": _IDS}
-        if "guided_alignment" in self._loss_weights:
-            batch["guide"] = _GUIDE
+        batch = batch_specs(has_guide="guided_alignment" in self._loss_weights)
         self._update = graph_function(self._global_update, input_signature=[batch, _STOP])
         self._gradients = graph_function(self._replica_gradients, jit_compile=config.jit_compile)
 
