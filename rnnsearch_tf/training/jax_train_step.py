@@ -13,6 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.training.checkpoints import JAX
 from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices, jax_hardware
 from rnnsearch_tf.training.optimizers import OPTIMIZERS, learning_rate
 from rnnsearch_tf.training.state import SavedVariable
@@ -30,6 +31,7 @@ class JaxTrainStep:
 
     Attributes:
         optimizer: Keras's own; it neither clips nor averages, which the update does.
+        saved, devices, hardware: as those of `TrainStep`.
         compilations: of the update so far, one for each shape of a batch.
     """
 
@@ -48,23 +50,11 @@ class JaxTrainStep:
         ]
         self._seeds = seeds(model)
         self._parts = (self._weights, self.optimizer.variables, self._averages)
+        self.saved = {JAX: [SavedVariable(variable) for part in self._parts for variable in part]}
+        self.devices = described_jax_devices()
+        self.hardware = jax_hardware()
         self.compilations = 0
         self._update = jax.jit(self._pure_update, donate_argnums=0)
-
-    @property
-    def saved(self) -> dict[str, Any]:
-        """The parts of a checkpoint, by name."""
-        return {"jax": [SavedVariable(variable) for part in self._parts for variable in part]}
-
-    @property
-    def devices(self) -> str:
-        """A description of the devices."""
-        return described_jax_devices()
-
-    @property
-    def hardware(self) -> str:
-        """The machine, as a record of training.jsonl names it."""
-        return jax_hardware()
 
     def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:
         """Make an update; return its measurements. Arguments as those of `TrainStep`."""

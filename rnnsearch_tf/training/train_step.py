@@ -43,6 +43,12 @@ class TrainStep:
     `shares` is the number of parts of a batch whose gradients are computed at the same time on a
     device, by default two where that pays. Each part draws its own dropout masks; without dropout,
     results differ by the order of sums alone.
+
+    Attributes:
+        optimizer: from `build_optimizer`.
+        saved: the parts of a checkpoint, by name.
+        devices: a description of the devices.
+        hardware: the machine, as a record of training.jsonl names it.
     """
 
     def __init__(
@@ -58,6 +64,9 @@ class TrainStep:
         with self._strategy.scope():
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
+        self.saved = {"model": model, "optimizer": self.optimizer}
+        self.devices = described_devices(self._strategy)
+        self.hardware = hardware(self._strategy.num_replicas_in_sync)
         self._model = model
         self._loss_weights = config.loss_weights
         self._seeds = seeds(model)
@@ -72,21 +81,6 @@ class TrainStep:
         for guided alignment; the same on every worker. `stop` is 1 where this one was asked to.
         """
         return self._update(batch, stop)
-
-    @property
-    def saved(self) -> dict[str, Any]:
-        """The parts of a checkpoint, by name."""
-        return {"model": self._model, "optimizer": self.optimizer}
-
-    @property
-    def devices(self) -> str:
-        """A description of the devices."""
-        return described_devices(self._strategy)
-
-    @property
-    def hardware(self) -> str:
-        """The machine, as a record of training.jsonl names it."""
-        return hardware(self._strategy.num_replicas_in_sync)
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
         """Give the model the averages of its weights for the block, where they are kept."""
