@@ -99,7 +99,6 @@ def evaluation_record(
     seconds: float,
     metrics: RunningMetrics,
     evaluation: Evaluation | None,
-    bleu_signature: str = "",  # sacreBLEU's, of the evaluation
 ) -> dict[str, Any]:
     """Make the record in training.jsonl of an evaluation, after so many epochs and updates.
 
@@ -112,7 +111,7 @@ def evaluation_record(
         **metrics.means(),
     }
     if evaluation is not None:
-        record.update(evaluation._asdict(), bleu_signature=bleu_signature)
+        record.update(evaluation._asdict())
     return record
 
 

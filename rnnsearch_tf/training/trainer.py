@@ -297,14 +297,9 @@ class Trainer:
         state = self._state
         evaluation = self._broadcast_evaluation()
         epochs = state.updates / self._batches_per_epoch
-        record = evaluation_record(
-            epochs,
-            state.updates,
-            state.seconds,
-            state.metrics,
-            evaluation,
-            self._evaluate.bleu_signature if self._evaluate else "",
-        )
+        record = evaluation_record(epochs, state.updates, state.seconds, state.metrics, evaluation)
+        if self._evaluate is not None:
+            record["bleu_signature"] = self._evaluate.bleu_signature
         record |= {"hardware": self._train_step.hardware, "software": self._software}
         is_best = True
         if evaluation is not None:
