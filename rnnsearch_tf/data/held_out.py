@@ -50,7 +50,7 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     is a fraction of the pairs without a blank side. The corpus is read twice. InputError for an
     unusable corpus, or if no pair would be left to train on.
     """
-    with unchanged(corpus, corpus.fingerprint()):
+    with unchanged(corpus.fingerprint, corpus.fingerprint()):
         pairs = counted(each_pair(corpus), "read pair")
         is_usable = (bool(source.strip() and target.strip()) for source, target in pairs)
         rows = np.flatnonzero(np.fromiter(is_usable, bool))

@@ -63,15 +63,11 @@ class Corpus(Protocol):
         """Give the pairs in order, a block at a time, so that memory holds only this block."""
 
 
-class _Fingerprinted(Protocol):
-    def fingerprint(self) -> str: ...
-
-
 @contextlib.contextmanager
-def unchanged(text: _Fingerprinted, fingerprint: str) -> Iterator[None]:
-    """Read a text in a block; InputError if it no longer has this fingerprint at the end."""
+def unchanged(fingerprint: Callable[[], str], before: str) -> Iterator[None]:
+    """Read a text in a block; InputError if it no longer has the same fingerprint at the end."""
     yield
-    if text.fingerprint() != fingerprint:
+    if fingerprint() != before:
         raise InputError("the text was changed while it was read: start again")
 
 

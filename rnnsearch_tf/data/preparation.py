@@ -51,7 +51,7 @@ def prepare(
     folder = home_path(cache_dir or default_cache_dir()) / key
 
     def make(empty: Path) -> None:
-        with unchanged(corpus, text):
+        with unchanged(corpus.fingerprint, text):
             _write(empty, corpus, source_tokenizer, target_tokenizer)
 
     try:

@@ -57,8 +57,8 @@ def prepare_alignments(
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:
-        read = unchanged(spaced, spaced.fingerprint()) if spaced else contextlib.nullcontext()
-        with unchanged(files, digest), read:
+        read = unchanged(spaced.fingerprint, spaced.fingerprint()) if spaced else contextlib.nullcontext()
+        with unchanged(files.fingerprint, digest), read:
             _write(empty, files, pairs, word_starts, LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)

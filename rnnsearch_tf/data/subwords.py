@@ -53,7 +53,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     def make(empty: Path) -> None:
         say(f"learning {config.subwords:,} subwords from the training text")
         sides = [(0, 1)] * 2 if config.joint_subwords else [(0,), (1,)]
-        with unchanged(training, text):
+        with unchanged(training.fingerprint, text):
             pairs = sum(len(block.source) for block in checked_blocks(training))
             models = {
                 side: learn_subwords(_lines(training, side, pairs), config.subwords)

@@ -69,7 +69,7 @@ def run() -> None:
     pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
     fingerprint = pool.fingerprint()  # it is read several times
     outputs = [FLAGS.output_source, FLAGS.output_target, *([FLAGS.scores] if FLAGS.scores else [])]
-    with writing(outputs) as (source, target, *table), unchanged(pool, fingerprint):
+    with writing(outputs) as (source, target, *table), unchanged(pool.fingerprint, fingerprint):
         scores = moore_lewis.score_pairs(
             in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )
