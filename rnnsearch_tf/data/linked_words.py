@@ -16,12 +16,12 @@ class LinkedWords:
     """Compares whitespace-separated words, which most aligners link, with those of the model.
 
     Args:
-        spaced: the text as it was; None: its words are the model's.
+        spaced: the text as it was.
         splits_further: whether the tokenizer splits what whitespace separates.
     """
 
-    def __init__(self, spaced: Corpus | None, splits_further: bool):
-        self._pairs = None if spaced is None else each_pair(spaced)
+    def __init__(self, spaced: Corpus, splits_further: bool):
+        self._pairs = each_pair(spaced)
         self._splits_further = splits_further
         self._done = 0  # pairs
         self._left_out = 0  # of them, with links, that have other words
@@ -29,8 +29,6 @@ class LinkedWords:
 
     def compared(self, block: WordAlignmentBlock, lengths: np.ndarray) -> WordAlignmentBlock:
         """Return the next pairs' links that may be of the model's words, int [B, 2] of them."""
-        if self._pairs is None:
-            return block
         self._done += len(lengths)
         pairs = itertools.islice(self._pairs, len(lengths))
         split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))

@@ -37,8 +37,8 @@ def prepare_alignments(
     files: WordAlignmentFiles,
     text: Path,
     pairs: Pairs,
+    spaced: Corpus,  # the text as it was
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
-    spaced: Corpus | None = None,  # the text as it was; None: the prepared text
     splits_further: bool = False,  # whether the tokenizer splits what whitespace separates
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training run has read.
@@ -57,8 +57,8 @@ def prepare_alignments(
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:
-        read = unchanged(spaced.fingerprint, spaced.fingerprint()) if spaced else contextlib.nullcontext()
-        with unchanged(files.fingerprint, digest), read:
+        before = spaced.fingerprint()
+        with unchanged(files.fingerprint, digest), unchanged(spaced.fingerprint, before):
             _write(empty, files, pairs, word_starts, LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)

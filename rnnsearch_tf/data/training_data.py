@@ -70,8 +70,8 @@ class TrainingData:
                 links,
                 self._prepared.folder,
                 self.pairs,
-                (source_starts, target_starts),
                 training,
+                (source_starts, target_starts),
                 splits_further=config.tokenizer == MOSES,
             )
         lengths = count_lengths(self.pairs, config.training.max_length)

@@ -17,10 +17,17 @@ from rnnsearch_tf.errors import InputError
 PAIRS = pairs_of_lengths((3, 2), (1, 1), (5, 7))
 
 
+def text_of(pairs: Pairs) -> ParallelText:
+    """Return a text of as many words."""
+    sides = (side.lengths(np.arange(len(pairs))).tolist() for side in (pairs.source, pairs.target))
+    return ParallelText(*([" ".join("a" * length) for length in lengths] for lengths in sides))
+
+
 def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordAlignments:
     path = folder / "a.links"
     path.write_text("".join(line + "\n" for line in lines))
-    return prepare_alignments(WordAlignmentFiles([path], [path]), folder / "text", pairs)
+    files = WordAlignmentFiles([path], [path])
+    return prepare_alignments(files, folder / "text", pairs, text_of(pairs))
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])
@@ -82,7 +89,7 @@ def test_links_of_other_words_than_those_between_blanks_are_left_out(tmp_path, c
     path = tmp_path / "a.links"
     path.write_text("1-1\n0-0\n4-6\n")
     files = WordAlignmentFiles([path], [path])
-    whole = prepare_alignments(files, tmp_path / "whole", PAIRS)
+    whole = prepare_alignments(files, tmp_path / "whole", PAIRS, text_of(PAIRS))
     alignments = prepare_alignments(files, tmp_path / "text", PAIRS, spaced=text)
     assert whole.links.tolist() == [[1, 1], [0, 0], [4, 6]]
     assert alignments.links.tolist() == [[0, 0], [4, 6]]
@@ -141,4 +148,5 @@ def test_links_count_the_words_that_pieces_make(tmp_path):
     path.write_text("2-3\n3-3\n")
     files = WordAlignmentFiles([path], [path])
     with pytest.raises(InputError, match=r"line 2: there is no link 3-3 between 3 words and 4"):
-        prepare_alignments(files, tmp_path / "text", pairs, (starts, starts))
+        text = ParallelText(["a b c"] * 2, ["a b c d"] * 2)
+        prepare_alignments(files, tmp_path / "text", pairs, text, (starts, starts))

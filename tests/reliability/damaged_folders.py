@@ -127,7 +127,7 @@ def damaged_cache(corpus: Path, folder: Path) -> Iterator[Damaged]:
         prepared = preparation.prepare(text, *tokenizers, folder)
         vocabularies = [side.vocabulary(200) for side in (prepared.source, prepared.target)]
         pairs = prepared.pairs(*vocabularies)
-        alignments = prepare_alignments(links, prepared.folder, pairs)
+        alignments = prepare_alignments(links, prepared.folder, pairs, text, splits_further=True)
         rows = np.arange(len(pairs))
         return (
             [vocabulary.tokens for vocabulary in vocabularies],
