@@ -33,6 +33,8 @@ from rnnsearch_tf.windows import windows
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _BATCHES_AHEAD = 4
+_COUNTED_AT_ONCE = 1_000_000  # pairs
+_ORDERED_AT_ONCE = 10_000  # pairs
 
 _Lengths = TypeVar("_Lengths", int, np.ndarray)
 
@@ -44,15 +46,15 @@ def batch_specs(has_guide: bool) -> dict[str, tf.TensorSpec]:
     return {"source": ids, "target": ids, **guide}
 
 
-def count_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
+def count_lengths(pairs: Pairs, max_length: int) -> np.ndarray:
     """Count pairs by the length of their longer side, int64 [max_length + 2].
 
     Pairs with a blank side are counted as 0, those with more than `max_length` tokens on the longer
     side as `max_length + 1`; the others are trained on. InputError if there are no others.
     """
     counts: np.ndarray = np.zeros(max_length + 2, np.int64)
-    for start in range(0, len(pairs), block_size):
-        rows = np.arange(start, min(start + block_size, len(pairs)))
+    for start in range(0, len(pairs), _COUNTED_AT_ONCE):
+        rows = np.arange(start, min(start + _COUNTED_AT_ONCE, len(pairs)))
         lengths = np.minimum(pairs.usable_lengths(rows), max_length + 1)
         counts += np.bincount(lengths, minlength=max_length + 2)
     if not counts[1:-1].any():
@@ -88,7 +90,6 @@ def training_batches(
     skip: int = 0,  # batches to leave out at the start, without reading them
     alignments: WordAlignments | None = None,  # for the guide
     sampled: SampledPairs | None = None,  # the pairs with drawn subwords, to be read instead
-    block_size: int = 10_000,  # pairs whose order and lengths are computed at a time
 ) -> tf.data.Dataset:
     """Make the batches of one pass over the pairs that are short enough, in a random order.
 
@@ -110,7 +111,7 @@ def training_batches(
     specs = batch_specs(has_guide=alignments is not None)
 
     def batches() -> Iterator[dict[str, np.ndarray]]:
-        kept = _shuffled(pairs, config, epoch, block_size)
+        kept = _shuffled(pairs, config, epoch)
         if sampled is None:
             planned = _planned_batches(kept, pairs, config, skip)
         else:
@@ -126,9 +127,9 @@ def training_batches(
     return untuned(dataset.prefetch(_BATCHES_AHEAD))
 
 
-def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
+def batch_count(pairs: Pairs, config: TrainingConfig) -> int:
     """Count the batches that `training_batches` makes of one pass; the same in every pass."""
-    counts = count_lengths(pairs, config.max_length, block_size)[1:-1]
+    counts = count_lengths(pairs, config.max_length)[1:-1]
     if config.batching == "sorted" or config.draws_text:
         return -(-int(counts.sum()) // config.batch_size)
     in_buckets = np.bincount(
@@ -168,13 +169,11 @@ def _bucket(length: _Lengths, width: int) -> _Lengths:
     return -(-(length + 1) // width)
 
 
-def _shuffled(
-    pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int
-) -> Iterator[tuple[int, int]]:
+def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> Iterator[tuple[int, int]]:
     """Order the pairs that are short enough: row and length, pair by pair."""
     order = Permutation(len(pairs), config.seed, epoch)
-    for start in range(0, len(pairs), block_size):
-        rows = order(np.arange(start, min(start + block_size, len(pairs))))
+    for start in range(0, len(pairs), _ORDERED_AT_ONCE):
+        rows = order(np.arange(start, min(start + _ORDERED_AT_ONCE, len(pairs))))
         lengths = pairs.usable_lengths(rows)
         kept = _is_kept(lengths, config.max_length)
         yield from zip(rows[kept].tolist(), lengths[kept].tolist(), strict=True)

@@ -101,9 +101,10 @@ def test_pairs_with_a_blank_side_go():
     assert count_lengths(pairs, 3).tolist() == [3, 1, 0, 0, 0]
 
 
-def test_lengths_do_not_depend_on_the_block_size():
+def test_lengths_do_not_depend_on_how_many_are_counted_at_once(monkeypatch):
     whole = count_lengths(MANY, 7).tolist()
-    in_blocks = count_lengths(MANY, 7, block_size=4).tolist()
+    monkeypatch.setattr("rnnsearch_tf.data.batching._COUNTED_AT_ONCE", 4)
+    in_blocks = count_lengths(MANY, 7).tolist()
     assert in_blocks == whole == [2, 1, 3, 5, 3, 3, 2, 2, 1]
 
 
@@ -175,7 +176,6 @@ def test_batch_count_is_the_number_of_batches(batching, batch_size, bucket_width
     config = configured(batching, batch_size, bucket_width)
     for epoch in (1, 2):
         assert len(list(training_batches(MANY, config, epoch))) == batch_count(MANY, config)
-    assert batch_count(MANY, config, block_size=4) == batch_count(MANY, config)
 
 
 def test_batch_count_by_hand():
@@ -204,10 +204,11 @@ def test_order_depends_on_seed_and_epoch_alone(batching):
 
 
 @BOTH
-def test_order_does_not_depend_on_the_block_size(batching):
+def test_order_does_not_depend_on_how_many_are_ordered_at_once(batching, monkeypatch):
     config = configured(batching)
     whole = contents(training_batches(MANY, config, epoch=3))
-    assert contents(training_batches(MANY, config, epoch=3, block_size=4)) == whole
+    monkeypatch.setattr("rnnsearch_tf.data.batching._ORDERED_AT_ONCE", 4)
+    assert contents(training_batches(MANY, config, epoch=3)) == whole
 
 
 @BOTH
