@@ -20,11 +20,9 @@ class Limits:
 
     def check(self, name: str, value: float, error: type[Exception] = ValueError) -> None:
         """Raise an error where a number is outside."""
-        is_inside = self.low <= value <= self.high
-        is_at_open_end = (self.without_low and value == self.low) or (
-            self.without_high and value == self.high
-        )
-        if not is_inside or is_at_open_end:
+        is_high_enough = value > self.low if self.without_low else value >= self.low
+        is_low_enough = value < self.high if self.without_high else value <= self.high
+        if not (is_high_enough and is_low_enough):
             raise error(f"{name} {value}: must be {self}")
 
 
