@@ -32,12 +32,16 @@ class LinkedWords:
         self._done += len(lengths)
         pairs = itertools.islice(self._pairs, len(lengths))
         split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))
+        has_links, has_beyond = block.counts > 0, _links_beyond(block, split)
         if self._splits_further:
-            self._split_further += _split_further(block, split, lengths)
+            has_more = (split < lengths).any(axis=1) & has_links
+            self._split_further += has_more.sum(), has_beyond.sum()
             return block
-        block, dropped = _of_the_same_words(block, split, lengths)
-        self._left_out += dropped
-        return block
+        # A link of a word beyond the whitespace-separated ones is of the model's words.
+        is_kept = (split == lengths).all(axis=1) | has_beyond
+        self._left_out += int((has_links & ~is_kept).sum())
+        links = block.links[np.repeat(is_kept, block.counts)]
+        return block._replace(links=links, counts=block.counts * is_kept)
 
     def check(self, path: str) -> None:
         """Log how many pairs were left out; InputError if the links are of other words."""
@@ -55,31 +59,8 @@ class LinkedWords:
             )
 
 
-def _of_the_same_words(
-    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
-) -> tuple[WordAlignmentBlock, int]:
-    """Leave out the links of pairs that have other whitespace-separated words, int [B, 2].
-
-    A link of a word beyond the whitespace-separated ones is of the words that the model reads.
-    The second result is the number of pairs.
-    """
+def _links_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
+    """Tell which pairs have a link of a word beyond their lengths, int [B, 2]: bool [B]."""
     pairs = np.repeat(np.arange(len(lengths)), block.counts)
-    is_kept = (split == lengths).all(axis=1)
-    is_kept[_pairs_beyond(block, split)] = True
-    dropped = int(np.sum(~is_kept & (block.counts > 0)))
-    kept = block._replace(links=block.links[is_kept[pairs]], counts=block.counts * is_kept)
-    return kept, dropped
-
-
-def _split_further(
-    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
-) -> tuple[int, int]:
-    """Count the linked pairs with more words than `split`, and the pairs that link such words."""
-    has_more = (split < lengths).any(axis=1) & (block.counts > 0)
-    return int(has_more.sum()), len(np.unique(_pairs_beyond(block, split)))
-
-
-def _pairs_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
-    """Return the pair of each link that is of a word beyond its pair's lengths, int [B, 2]."""
-    pairs = np.repeat(np.arange(len(lengths)), block.counts)
-    return pairs[(block.links >= lengths[pairs]).any(axis=1)]
+    is_beyond = (block.links >= lengths[pairs]).any(axis=1)
+    return np.bincount(pairs[is_beyond], minlength=len(lengths)) > 0
