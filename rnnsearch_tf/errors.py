@@ -31,13 +31,9 @@ class UsageError(InputError):
 
 
 class TemporaryError(InputError):
-    """A problem that a later try may not have, such as another process in a folder."""
+    """A problem that a later try may not have: another process in a folder, a lost machine."""
 
     status = 75  # EX_TEMPFAIL in sysexits.h
-
-
-class LostWorkerError(TemporaryError):
-    """Another machine of a training run no longer answers: the same command on all resumes it."""
 
 
 @contextlib.contextmanager

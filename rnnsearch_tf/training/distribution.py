@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import StrategyName
-from rnnsearch_tf.errors import InputError, LostWorkerError, TemporaryError, first_line
+from rnnsearch_tf.errors import InputError, TemporaryError, first_line
 from rnnsearch_tf.extras import package
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.cluster import Cluster, direct_connections, find_cluster
@@ -61,7 +61,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
     except tf.errors.OpError as error:
         # Of a port that another job still has, gRPC says that it is unknown.
         may_come = tf.errors.DeadlineExceededError, tf.errors.UnknownError
-        kind = LostWorkerError if isinstance(error, (*_WORKER_GONE, *may_come)) else InputError
+        kind = TemporaryError if isinstance(error, (*_WORKER_GONE, *may_come)) else InputError
         count = len(cluster.workers)
         raise kind(f"{count} workers could not connect: {first_line(error)}") from error
 
@@ -130,12 +130,12 @@ class Workers:
     def needed(self) -> Iterator[None]:
         """Run a block that needs the other workers.
 
-        LostWorkerError if one no longer answers; InputError if one has another number of GPUs.
+        TemporaryError if one no longer answers; InputError if one has another number of GPUs.
         """
         try:
             yield
         except _WORKER_GONE as error:
-            raise LostWorkerError(f"another worker is gone: {first_line(error)}") from error
+            raise TemporaryError(f"another worker is gone: {first_line(error)}") from error
         except tf.errors.InternalError as error:
             if "joining a group" not in str(error):
                 raise

@@ -22,7 +22,7 @@ from training_result import assert_same_weights, updates, weights
 
 import rnnsearch_tf
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.errors import InputError, LostWorkerError, TemporaryError
+from rnnsearch_tf.errors import InputError, TemporaryError
 from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -261,7 +261,7 @@ def test_a_worker_that_is_gone_is_told_in_a_line():
     text = "It is gone.\nIts task has crashed."
     workers = Workers(build_strategy("one"))
     with (
-        pytest.raises(LostWorkerError, match=r"^another worker is gone: It is gone\.$") as caught,
+        pytest.raises(TemporaryError, match=r"^another worker is gone: It is gone\.$") as caught,
         workers.needed(),
     ):
         raise tf.errors.UnavailableError(None, None, text)

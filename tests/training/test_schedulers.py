@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from rnnsearch_tf.errors import InputError, LostWorkerError, UsageError
+from rnnsearch_tf.errors import InputError, TemporaryError, UsageError
 from rnnsearch_tf.scripts.shared.command import BUG
 from rnnsearch_tf.scripts.train import COMMAND
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
@@ -333,7 +333,7 @@ def test_slurm_starts_the_same_training(submit):
 
 
 @pytest.mark.parametrize(
-    ("status", "worker"), [(LostWorkerError.status, 75), (129, 129), (137, 0), (143, 0), (1, 0)]
+    ("status", "worker"), [(TemporaryError.status, 75), (129, 129), (137, 0), (143, 0), (1, 0)]
 )
 def test_slurm_requeues_what_was_lost(submit, status, worker):
     """Also where srun itself fails, with status 1."""
