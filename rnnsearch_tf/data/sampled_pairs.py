@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rnnsearch_tf.data.prepared_corpus import PreparedSide, PreparedText
-from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences
+from rnnsearch_tf.data.prepared_corpus import PreparedText
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, to_sentences
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -21,18 +21,20 @@ class SampledPairs:
         samplers: Sequence[SubwordSampler],
         max_length: int,  # pairs drawn longer keep the most probable segmentation
     ):
+        self._best = text.pairs(*vocabularies)
+        self._types = [list(side.types()) for side in (text.source, text.target)]
         self._vocabularies = vocabularies
-        sides = zip((text.source, text.target), vocabularies, samplers, strict=True)
-        self._sides = [_Side(*side) for side in sides]
+        self._samplers = samplers
         self._max_length = max_length
 
     def draw(self, rows: np.ndarray, *seeds: int) -> Pairs:
         """Draw segmentations of some pairs, int [B]; the same for the same rows and seeds."""
-        best = [side.pieces(rows) for side in self._sides]
+        some = self._best.take(rows)
+        best = [_pieces(some.source, self._types[0]), _pieces(some.target, self._types[1])]
         side_seeds = np.random.SeedSequence(seeds).generate_state(2) >> 1
         drawn = [
-            side.sampler.draw(pieces, int(seed))
-            for side, pieces, seed in zip(self._sides, best, side_seeds, strict=True)
+            sampler.draw(pieces, int(seed))
+            for sampler, pieces, seed in zip(self._samplers, best, side_seeds, strict=True)
         ]
         pairs = zip(zip(*best, strict=True), zip(*drawn, strict=True), strict=True)
         chosen = [new if max(map(len, new)) <= self._max_length else old for old, new in pairs]
@@ -40,14 +42,6 @@ class SampledPairs:
         return Pairs(*map(to_sentences, (source, target), self._vocabularies))
 
 
-class _Side:
-    def __init__(self, side: PreparedSide, vocabulary: Vocabulary, sampler: SubwordSampler):
-        self.sampler = sampler
-        self._best = side.sentences(vocabulary)
-        self._types = list(side.types())
-
-    def pieces(self, rows: np.ndarray) -> list[list[str]]:
-        """Return the pieces of some sentences, int [B], in their most probable segmentations."""
-        some = self._best.take(rows)
-        pieces = [self._types[number] for number in some.words]
-        return [pieces[start:end] for start, end in itertools.pairwise(some.starts)]
+def _pieces(sentences: Sentences, types: Sequence[str]) -> list[list[str]]:
+    pieces = [types[number] for number in sentences.words]
+    return [pieces[start:end] for start, end in itertools.pairwise(sentences.starts)]
