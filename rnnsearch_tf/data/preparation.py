@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.data import prepared_corpus
@@ -100,8 +99,7 @@ def _tokenized(
         num_parallel_calls=cores(),
         deterministic=True,
     )
-    for source_block, target_block in untuned(dataset).as_numpy_iterator():
-        yield _block(*source_block), _block(*target_block)
+    yield from untuned(dataset).as_numpy_iterator()
     if errors and isinstance(errors[0], OSError):
         raise InputError(f"the training text cannot be read: {errors[0]}") from errors[0]
     if errors:
@@ -122,12 +120,7 @@ def _watched(
         yield block
 
 
-def _analyze(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
-    """Compute the tensors of a `Block`."""
+def _analyze(lines: tf.Tensor, tokenizer: Tokenizer) -> Block:
     tokens = tokenizer.tokenize(lines)
     types, numbers, counts = tf.unique_with_counts(tokens.flat_values)
-    return types, numbers, counts, tokens.row_lengths()
-
-
-def _block(types: np.ndarray, *rest: np.ndarray) -> Block:
-    return Block(types.tolist(), *rest)
+    return Block(types, numbers, counts, tokens.row_lengths())

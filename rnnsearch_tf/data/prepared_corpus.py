@@ -30,7 +30,7 @@ PROBLEMS = "problems"
 class Block(NamedTuple):
     """Some sentences of one side."""
 
-    types: list[bytes]  # the U distinct tokens
+    types: Sequence[bytes] | np.ndarray  # the U distinct tokens
     words: np.ndarray  # int32 [tokens]; the index of each token among the types
     counts: np.ndarray  # int [U]; occurrences of each type in the block
     lengths: np.ndarray  # int [B]; tokens of each sentence
@@ -120,7 +120,7 @@ class SideWriter:
         with self._open("counts") as file:
             file.write(self._counts[: len(self._numbers)].tobytes())
 
-    def _numbers_of(self, types: list[bytes]) -> np.ndarray:
+    def _numbers_of(self, types: Sequence[bytes] | np.ndarray) -> np.ndarray:
         known = self._numbers
         numbers = np.array([known.setdefault(token, len(known)) for token in types], np.int32)
         if len(known) > len(self._counts):
