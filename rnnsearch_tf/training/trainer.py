@@ -163,7 +163,8 @@ class Trainer:
         # On NFS, others than the chief may see what was there half a minute ago.
         self._workers.check(self._missing(kept) if self._workers.is_chief else None)
         if self._workers.is_chief:
-            self._forget_overwritten_best()
+            if self._state.evaluations and self._best_is_newer():
+                self._state.best = -math.inf  # a run after it has replaced its weights
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
             if kept != records:
@@ -197,11 +198,6 @@ class Trainer:
                 f"{best_updates:,} are the best: restore them"
             )
         return None
-
-    def _forget_overwritten_best(self) -> None:
-        """Forget a best score whose weights a run has replaced that ended before its checkpoint."""
-        if self._state.evaluations and self._best_is_newer():
-            self._state.best = -math.inf
 
     def _best_is_newer(self) -> bool:
         """Whether the best weights come from an evaluation that the checkpoint does not count.
