@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import functools
-import hashlib
 import platform
 import subprocess
 from pathlib import Path
@@ -15,6 +14,7 @@ import sacrebleu
 import tensorflow as tf
 
 import rnnsearch_tf
+from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.threads import cores
 
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
@@ -114,11 +114,8 @@ def code_fingerprint(package: Path = _PACKAGE) -> str:
 
     It tells results of one state of the code from those of another, where the version is the same.
     """
-    digest = hashlib.sha256()
-    for path in sorted([*package.rglob("*.py"), *package.rglob("*.txt")]):
-        source = path.read_bytes()
-        digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode() + source)
-    return digest.hexdigest()
+    paths = [*package.rglob("*.py"), *package.rglob("*.txt")]
+    return json_digest({path.relative_to(package).as_posix(): file_digest(path) for path in paths})
 
 
 def _git(*arguments: str) -> str | None:

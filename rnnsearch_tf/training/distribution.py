@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import StrategyName
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError, TemporaryError, first_line
 from rnnsearch_tf.extras import package
 from rnnsearch_tf.tf_functions import graph_function
@@ -162,7 +162,7 @@ class Workers:
 
     def check_same(self, text: str, problem: str | InputError) -> None:
         """Wait for all workers; fail together if the text of one is not the chief's."""
-        mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
+        mine = float(int(json_digest(text)[:12], 16))
         chiefs = float(self.broadcast([mine])[0])
         self.check(None if mine == chiefs else problem)
 
