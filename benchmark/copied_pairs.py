@@ -1,16 +1,17 @@
-"""Made-up sentence pairs in which a translation copies: names, numbers, addresses, other scripts.
+"""Made-up sentence pairs in which a translation copies: names, numbers, addresses, signs, scripts.
 
     python benchmark/copied_pairs.py --source=train.en --target=train.fr --output=copied
 
 A model of subwords can write any word, but learns to copy only what its training text copies. Each
 pair is a given one with the same change on both sides: a new name or number in place of one that
-both sides have, an address or a word in another script in brackets, no full stop. The same text and
-seed give the same pairs.
+both sides have; an address, signs or a word in another script in brackets, or an amount of money or
+a time as French writes it; no full stop. The same text and seed give the same pairs.
 """
 
 import argparse
 import random
 import re
+import string
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,6 +22,7 @@ _NUMBER = re.compile(r"(?<![\w.,/-])\d+(?![\w.,/-])")
 _NAME = re.compile(r"(?<=[^.!?] )[A-Z][a-zà-ÿ]{3,}\b")
 _SCRIPTS = ("αω", "ая", "את", "بي", "कह", "กฮ", "あん", "アン", "一龠", "가힣", "😀🙏")
 _DOMAINS = ("com", "org", "eu", "fr", "net", "de")
+_CURRENCIES = (("$", "dollars"), ("£", "livres"), ("€", "euros"), ("¥", "yens"))
 
 
 def main() -> None:
@@ -28,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("--source", "--target", "--output"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=5000, help="of each of the five kinds")
+    parser.add_argument("--pairs", type=int, default=5000, help="of each of the seven kinds")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     paths = arguments.source, arguments.target
@@ -54,8 +56,10 @@ def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:
     changes: list[Callable[[Pair], Pair | None]] = [
         lambda pair: _replaced(pair, _NAME, new_name()),
         lambda pair: _replaced(pair, _NUMBER, str(r.randrange(10 ** r.randint(1, 8)))),
-        lambda pair: _with_addition(pair, _address(r, names)),
-        lambda pair: _with_addition(pair, _other_script(r)),
+        lambda pair: _with_addition(pair, _copy(_address(r, names))),
+        lambda pair: _with_addition(pair, _copy(_signs(r, names))),
+        lambda pair: _with_addition(pair, _copy(_other_script(r))),
+        lambda pair: _with_addition(pair, r.choice((_amount, _time))(r)),
         _without_full_stop,
     ]
     made = []
@@ -75,20 +79,60 @@ def _replaced(pair: Pair, pattern: re.Pattern[str], new: str) -> Pair | None:
     return None
 
 
-def _with_addition(pair: Pair, addition: str) -> Pair | None:
+def _with_addition(pair: Pair, addition: Pair) -> Pair | None:
     """Put an addition in brackets before the full stop, or alone in place of long sentences."""
     if len(pair[0]) > 150:
-        return addition, addition
+        return addition
     if not all(side.endswith(".") for side in pair):
         return None
-    source, target = (f"{side[:-1]} ({addition})." for side in pair)
+    source, target = (f"{side[:-1]} ({added})." for side, added in zip(pair, addition, strict=True))
     return source, target
+
+
+def _copy(text: str) -> Pair:
+    return text, text
 
 
 def _address(r: random.Random, names: list[str]) -> str:
     host = f"{r.choice(names).lower()}.{r.choice(_DOMAINS)}"
     name = r.choice(names).lower()
-    return r.choice((f"https://www.{host}/{name}", f"www.{host}", f"{name}@{host}"))
+    page = f"https://{host}/{name}{r.choice(('', '.html', '/', '-2', '_1'))}"
+    query = f"{page}?{r.choice(string.ascii_lowercase)}={r.randrange(100)}"
+    other = f"&{r.choice(('page', 'lang', 'id', 'q'))}={r.choice(names).lower()}"
+    return r.choice(
+        (f"https://www.{host}/{name}", f"www.{host}", f"{name}@{host}", page, query, query + other)
+    )
+
+
+def _signs(r: random.Random, names: list[str]) -> str:
+    """Make text with signs: a tag, a file, a sum, a product's number, or any signs."""
+    name, other, number = r.choice(names), r.choice(names), r.randrange(1, 1000)
+    return r.choice(
+        (
+            f"#{name.lower()}",
+            f"@{name.lower()}{number}",
+            f"{name.lower()}_{other.lower()}.{r.choice(('txt', 'pdf', 'jpg', 'py'))}",
+            f"{name} & {other}",
+            f"{number} {r.choice('+-*/')} {r.randrange(100)} = {r.randrange(100)}",
+            f"{r.choice(string.ascii_uppercase)}{number}-{r.choice(string.ascii_uppercase)}",
+            f"{r.randrange(10)}.{r.randrange(10)}.{r.randrange(10)}",
+            "".join(r.choices(string.punctuation, k=r.randint(1, 5))),
+        )
+    )
+
+
+def _amount(r: random.Random) -> Pair:
+    """Make an amount of money: $1,200 is 1 200 dollars."""
+    sign, name = r.choice(_CURRENCIES)
+    number = f"{r.randrange(2, 10 ** r.randint(1, 6)):,}"
+    return f"{sign}{number}", f"{number.replace(',', ' ')} {name}"
+
+
+def _time(r: random.Random) -> Pair:
+    """Make a time of day: 5:30 p.m. is 17 h 30."""
+    hour, minutes, is_late = r.randint(1, 11), r.randrange(5, 60, 5), r.random() < 0.5
+    half = "p.m." if is_late else "a.m."
+    return f"{hour}:{minutes:02} {half}", f"{hour + 12 * is_late} h {minutes:02}"
 
 
 def _other_script(r: random.Random) -> str:

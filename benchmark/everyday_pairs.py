@@ -4,8 +4,8 @@
 
 Training text of one kind, such as debates of a parliament, lacks what people say first: greetings,
 names, the weather. The phrases are those of phrases.txt: as they are, 25 times; filled in with
-phrase_values.txt; and two in a row. Some pairs have no full stop. The same seed gives the same
-pairs.
+phrase_values.txt; and two in a row. The sentences of written_pairs.txt, for the words of other
+subjects, come 8 times. Some pairs have no full stop. The same seed gives the same pairs.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from copied_pairs import Pair, write_pairs
 from rnnsearch_tf.synthetic.grammar import generate
 
 _PHRASES = Path(__file__).with_name("phrases.txt")
+_WRITTEN = Path(__file__).with_name("written_pairs.txt")
 _VALUES = Path(__file__).with_name("phrase_values.txt")
 # Names that the grammar translates, while names of real people stay as they are.
 _TRANSLATED = ("Peter", "Henry", "Mary", "Julia")
@@ -39,13 +40,13 @@ def main() -> None:
 def made_up(filled_count: int, count: int, seed: int) -> list[Pair]:
     """Make all pairs, `count` by the grammar before some are left out."""
     r = random.Random(seed)
-    phrases = _phrases()
+    phrases, written = _read(_PHRASES), _read(_WRITTEN)
     fixed = [pair for pair in phrases if "{" not in pair[0]]
     patterns = [pair for pair in phrases if "{" in pair[0]]
     values = dict(_values())
     filled = [_filled(r.choice(patterns), values, r) for _ in range(filled_count)]
-    pairs = fixed * 25 + filled + list(_grammatical(count, seed))
-    seconds = [*fixed, *filled[:300]]
+    pairs = fixed * 25 + written * 8 + filled + list(_grammatical(count, seed))
+    seconds = [*fixed, *filled[:300], *written]
     for _ in range(3000):
         first, second = r.choice(fixed), r.choice(seconds)
         pairs.append((f"{first[0]} {second[0]}", f"{first[1]} {second[1]}"))
@@ -54,8 +55,8 @@ def made_up(filled_count: int, count: int, seed: int) -> list[Pair]:
     return pairs
 
 
-def _phrases() -> list[Pair]:
-    lines = _PHRASES.read_text("utf-8").splitlines()[1:]
+def _read(path: Path) -> list[Pair]:
+    lines = path.read_text("utf-8").splitlines()[1:]
     pairs = [line.split(" | ") for line in lines if line]
     return [(source, target) for source, target in pairs]
 

@@ -43,12 +43,18 @@ def test_made_up_pairs_have_the_same_change_on_both_sides():
     ]
     made = copied_pairs.made_up(pairs, 2, random.Random(1))
     assert made == copied_pairs.made_up(pairs, 2, random.Random(1))
-    assert len(made) == 9  # one of the pairs has a number
+    assert len(made) == 13  # one of the pairs has a number
     assert not set(made) & set(pairs)
-    in_brackets = [pair for pair in made if pair[0].endswith(").")]
-    assert len(in_brackets) == 4
-    for source, target in in_brackets:
-        assert source.partition(" (")[2] == target.partition(" (")[2]
+    additions = [
+        tuple(side.partition(" (")[2] for side in pair) for pair in made if pair[0].endswith(").")
+    ]
+    assert len(additions) == 8
+    copied = [source for source, target in additions if source == target]
+    assert len(copied) == 6
+    for amounts_and_times in set(additions) - {(text, text) for text in copied}:
+        numbers, french = (list(map(int, re.findall(r"\d+", text))) for text in amounts_and_times)
+        assert numbers[1:] == french[1:]
+        assert french[0] - numbers[0] in (0, 12)  # 1:30 p.m. is 13 h 30
     assert ("the debate in Strasbourg is closed", "le débat à Strasbourg est clos") in made
 
 
@@ -56,13 +62,15 @@ def test_everyday_pairs_are_filled_in_alike_on_both_sides():
     made = everyday_pairs.made_up(6000, 20, 1)
     assert made == everyday_pairs.made_up(6000, 20, 1)
     assert not [pair for pair in made if "{" in "".join(pair) or "" in pair]
+    assert ("Sand the wood before you varnish it.", "Poncez le bois avant de le vernir.") in made
     homes = re.compile(r"(\w+) (?:lives in|habite à) Montr[eé]al")
     found = [[homes.findall(side) for side in pair] for pair in made]
     assert any(source for source, _ in found)
     assert all(source == target for source, target in found)
     assert any(source.endswith(" is an engineer.") for source, _ in made)
     assert not any(re.search(r"\ba [aeio]", source) for source, _ in made)
-    assert not any(re.search(r"\bde les? ", target) for _, target in made)
+    # Before a verb, "de le" is right.
+    assert not any(re.search(r"\bde les? (?!\w+([ei]r|re)\b)", target) for _, target in made)
 
 
 @pytest.mark.slow
