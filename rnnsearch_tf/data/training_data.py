@@ -77,14 +77,14 @@ class TrainingData:
         lengths = count_lengths(self.pairs, config.training.max_length)
         self._ratio = length_ratio(self.pairs, config.training.max_length)
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
-        longest = config.decoding.max_length_ratio
-        if self._ratio > _LONG_TARGET:
+        longest = config.decoding.max_length_ratio  # target tokens for each source token
+        if self._ratio > _LONG_TARGET:  # more, where the text has many
             longest = max(longest, round(3 * self._ratio, 1))
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         self.config = config.with_settings(
             source_vocabulary_size=len(self.source_vocabulary),
             target_vocabulary_size=len(self.target_vocabulary),
-            allow_unknown=config.decoding.allow_unknown and not self.subwords,
+            allow_unknown=config.decoding.allow_unknown and not self.subwords,  # they have none
             max_length_ratio=longest,
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
