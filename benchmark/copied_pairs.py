@@ -4,8 +4,9 @@
 
 A model of subwords can write any word, but learns to copy only what its training text copies. Each
 pair is a given one with the same change on both sides: a new name or number in place of one that
-both sides have; an address, signs or a word in another script in brackets, or an amount of money or
-a time as French writes it; no full stop. The same text and seed give the same pairs.
+both sides have; an address, signs, a word in another script, an amount of money or a time in
+brackets, the last two as French writes them; no full stop. The same text and seed give the same
+pairs.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("--source", "--target", "--output"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=5000, help="of each of the seven kinds")
+    parser.add_argument("--pairs", type=int, default=5000, help="of each of the eight kinds")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     paths = arguments.source, arguments.target
@@ -59,7 +60,8 @@ def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:
         lambda pair: _with_addition(pair, _copy(_address(r, names))),
         lambda pair: _with_addition(pair, _copy(_signs(r, names))),
         lambda pair: _with_addition(pair, _copy(_other_script(r))),
-        lambda pair: _with_addition(pair, r.choice((_amount, _time))(r)),
+        lambda pair: _with_addition(pair, amount(r)),
+        lambda pair: _with_addition(pair, time_of_day(r)),
         _without_full_stop,
     ]
     made = []
@@ -121,18 +123,23 @@ def _signs(r: random.Random, names: list[str]) -> str:
     )
 
 
-def _amount(r: random.Random) -> Pair:
-    """Make an amount of money: $1,200 is 1 200 dollars."""
+def amount(r: random.Random) -> Pair:
+    """Make an amount of money: $1,200 is 1 200 dollars, £3.50 is 3,50 livres."""
     sign, name = r.choice(_CURRENCIES)
     number = f"{r.randrange(2, 10 ** r.randint(1, 6)):,}"
-    return f"{sign}{number}", f"{number.replace(',', ' ')} {name}"
+    cents = f".{r.randrange(100):02}" if r.random() < 0.3 else ""
+    french = number.replace(",", " ") + cents.replace(".", ",")
+    return f"{sign}{number}{cents}", f"{french} {name}"
 
 
-def _time(r: random.Random) -> Pair:
-    """Make a time of day: 5:30 p.m. is 17 h 30."""
-    hour, minutes, is_late = r.randint(1, 11), r.randrange(5, 60, 5), r.random() < 0.5
-    half = "p.m." if is_late else "a.m."
-    return f"{hour}:{minutes:02} {half}", f"{hour + 12 * is_late} h {minutes:02}"
+def time_of_day(r: random.Random) -> Pair:
+    """Make a time of day: 5:30 p.m. is 17 h 30, 5 p.m. is 17 heures."""
+    hour, minutes, is_late = r.randint(1, 12), r.randrange(0, 60, 5), r.random() < 0.7
+    half = r.choice(("p.m.", "pm") if is_late else ("a.m.", "am"))
+    of_24 = hour % 12 + 12 * is_late
+    if minutes:
+        return f"{hour}:{minutes:02} {half}", f"{of_24} h {minutes:02}"
+    return f"{hour} {half}", f"{of_24} {'heures' if of_24 > 1 else 'heure'}"
 
 
 def _other_script(r: random.Random) -> str:

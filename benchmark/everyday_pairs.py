@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from copied_pairs import Pair, write_pairs
+from copied_pairs import Pair, amount, time_of_day, write_pairs
 
 from rnnsearch_tf.synthetic.grammar import generate
 
@@ -74,11 +74,13 @@ def _filled(pair: Pair, values: dict[str, list[Pair]], r: random.Random) -> Pair
     chosen = {kind: r.choice(given) for kind, given in values.items()}
     people = r.sample([chosen["man"], chosen["woman"]], 2)
     chosen.update(name=people[0], other=people[1], number=(str(r.randint(2, 90)),) * 2)
+    chosen.update(amount=amount(r), time=time_of_day(r))
     source, target = (
         side.format(**{kind: value[i] for kind, value in chosen.items()})
         for i, side in enumerate(pair)
     )
-    return _capital(re.sub(r"\ba (?=[aeio])", "an ", source)), _capital(_contracted(target))
+    source = re.sub(r"\ba (?=[aeio])", "an ", source).replace("m..", "m.")
+    return _capital(source), _capital(_contracted(target))
 
 
 def _capital(text: str) -> str:

@@ -43,18 +43,18 @@ def test_made_up_pairs_have_the_same_change_on_both_sides():
     ]
     made = copied_pairs.made_up(pairs, 2, random.Random(1))
     assert made == copied_pairs.made_up(pairs, 2, random.Random(1))
-    assert len(made) == 13  # one of the pairs has a number
+    assert len(made) == 15  # one of the pairs has a number
     assert not set(made) & set(pairs)
     additions = [
         tuple(side.partition(" (")[2] for side in pair) for pair in made if pair[0].endswith(").")
     ]
-    assert len(additions) == 8
+    assert len(additions) == 10
     copied = [source for source, target in additions if source == target]
     assert len(copied) == 6
     for amounts_and_times in set(additions) - {(text, text) for text in copied}:
         numbers, french = (list(map(int, re.findall(r"\d+", text))) for text in amounts_and_times)
         assert numbers[1:] == french[1:]
-        assert french[0] - numbers[0] in (0, 12)  # 1:30 p.m. is 13 h 30
+        assert french[0] - numbers[0] in (0, 12, -12)  # 1:30 p.m. is 13 h 30
     assert ("the debate in Strasbourg is closed", "le débat à Strasbourg est clos") in made
 
 
@@ -68,6 +68,8 @@ def test_everyday_pairs_are_filled_in_alike_on_both_sides():
     assert any(source for source, _ in found)
     assert all(source == target for source, target in found)
     assert any(source.endswith(" is an engineer.") for source, _ in made)
+    assert any(re.match(r"Il est 1[3-9] h \d\d", target) for _, target in made)
+    assert not any("m.." in source for source, _ in made)
     assert not any(re.search(r"\ba [aeio]", source) for source, _ in made)
     # Before a verb, "de le" is right.
     assert not any(re.search(r"\bde les? (?!\w+([ei]r|re)\b)", target) for _, target in made)

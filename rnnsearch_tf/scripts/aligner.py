@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config
-from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
+from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair, unchanged
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
@@ -79,6 +79,7 @@ def run() -> None:
             tokenizers = directory.load_tokenizers()
         else:
             tokenizers = word_tokenizers_for(with_prefixes(config))
+    fingerprint = training.fingerprint() if FLAGS.links else ""
     drawn = random_pairs(training, FLAGS.pairs)
     aligner = HmmAligner.train(_pairs(drawn, tokenizers))
     if directory:
@@ -86,7 +87,11 @@ def run() -> None:
         say(f"{directory.aligner_path} written: it replaces attention in alignments from now on")
     if FLAGS.links:
         pairs = counted(_pairs(training, tokenizers), "linked pair")
-        with replacing(FLAGS.links) as temporary, open(temporary, "wb") as file:
+        with (
+            replacing(FLAGS.links) as temporary,
+            unchanged(training.fingerprint, fingerprint),
+            open(temporary, "wb") as file,
+        ):
             file.writelines(line.encode() for line in _links(aligner, pairs))
 
 

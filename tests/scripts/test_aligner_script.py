@@ -196,6 +196,21 @@ def test_all_pairs_are_linked_however_many_it_is_trained_on(corpus, tmp_path, mo
     assert any(source[:2] not in [line[:2] for line in text[:5]] for source, _ in drawn)
 
 
+def test_text_that_changes_before_it_is_linked_is_told(capsys, corpus, tmp_path, monkeypatch):
+    def train(pairs: Iterable[Any]) -> HmmAligner:
+        learned = trained(pairs)
+        (tmp_path / "text.fr").write_text("Il rit .\n" * 20, "utf-8")
+        return learned
+
+    trained = HmmAligner.train
+    monkeypatch.setattr(HmmAligner, "train", train)
+    for side in ("en", "fr"):
+        shutil.copy(corpus / f"valid.{side}", tmp_path / f"text.{side}")
+    assert aligner.run([*pairs(tmp_path, "text"), f"--links={tmp_path / 'links'}"]) == 1
+    assert "the text was changed while it was read" in capsys.readouterr().err
+    assert not (tmp_path / "links").exists()
+
+
 def test_an_aligner_that_may_not_be_read_is_told(monkeypatch, model):
     def refuse(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
