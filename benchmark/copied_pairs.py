@@ -133,13 +133,13 @@ def amount(r: random.Random) -> Pair:
 
 
 def time_of_day(r: random.Random) -> Pair:
-    """Make a time of day: 5:30 p.m. is 17 h 30, 5 p.m. is 17 heures."""
+    """Make a time of day: 5:30 p.m. is 17 h 30, 5 p.m. is 17 h."""
     hour, minutes, is_late = r.randint(1, 12), r.randrange(0, 60, 5), r.random() < 0.7
     half = r.choice(("p.m.", "pm") if is_late else ("a.m.", "am"))
-    of_24 = hour % 12 + 12 * is_late
+    of_24 = f"{hour % 12 + 12 * is_late} h"
     if minutes:
-        return f"{hour}:{minutes:02} {half}", f"{of_24} h {minutes:02}"
-    return f"{hour} {half}", f"{of_24} {'heures' if of_24 > 1 else 'heure'}"
+        return f"{hour}:{minutes:02} {half}", f"{of_24} {minutes:02}"
+    return f"{hour} {half}", of_24
 
 
 def _other_script(r: random.Random) -> str:

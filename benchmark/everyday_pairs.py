@@ -5,7 +5,7 @@
 Training text of one kind, such as debates of a parliament, lacks what people say first: greetings,
 names, the weather. The phrases are those of phrases.txt: as they are, 25 times; filled in with
 phrase_values.txt; and two in a row. The sentences of written_pairs.txt, for the words of other
-subjects, come 8 times. Some pairs have no full stop. The same seed gives the same pairs.
+subjects, come 4 times. Some pairs have no full stop. The same seed gives the same pairs.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def made_up(filled_count: int, count: int, seed: int) -> list[Pair]:
     patterns = [pair for pair in phrases if "{" in pair[0]]
     values = dict(_values())
     filled = [_filled(r.choice(patterns), values, r) for _ in range(filled_count)]
-    pairs = fixed * 25 + written * 8 + filled + list(_grammatical(count, seed))
+    pairs = fixed * 25 + written * 4 + filled + list(_grammatical(count, seed))
     seconds = [*fixed, *filled[:300], *written]
     for _ in range(3000):
         first, second = r.choice(fixed), r.choice(seconds)
