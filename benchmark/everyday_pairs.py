@@ -88,7 +88,8 @@ def _capital(text: str) -> str:
 
 
 def _contracted(text: str) -> str:
-    return text.replace(" de le ", " du ").replace(" de les ", " des ")
+    text = text.replace(" de le ", " du ").replace(" de les ", " des ")
+    return re.sub(r"\bde (?=[AEIO])", "d'", text)
 
 
 def _grammatical(count: int, seed: int) -> Iterator[Pair]:

@@ -71,6 +71,7 @@ def test_everyday_pairs_are_filled_in_alike_on_both_sides():
     assert any(re.match(r"Il est 1[3-9] h \d\d", target) for _, target in made)
     assert not any("m.." in source for source, _ in made)
     assert not any(re.search(r"\ba (?!one-|eu|and)[aeio]", source) for source, _ in made)
+    assert any("d'Athènes" in target for _, target in made)
     # Before a verb, "de le" is right.
     assert not any(re.search(r"\bde les? (?!(lui )?\w+([ei]r|re)\b)", target) for _, target in made)
 
