@@ -201,8 +201,8 @@ def others(page: str) -> set[str]:
     if page == "benchmark/README.md":
         scripts = " ".join(path.read_text("utf-8") for path in ROOT.glob("benchmark/*.py"))
         return set(re.findall(r"(\w+)", scripts))
-    if page == "docs/scale.md":  # Beam's; tests/pipelines asks Beam
-        section = read(page).partition("### Runners")[2].partition("\n### ")[0]
+    if page == "docs/beam.md":  # Beam's; tests/pipelines asks Beam
+        section = read(page).partition("## Runners")[2].partition("\n## ")[0]
         return set(re.findall(r"--(\w+)", section))
     return {"logdir", "rest_api_enable_cors_support", "echo"}
 

@@ -339,8 +339,8 @@ def test_options_of_a_job_server_are_passed_on(capsys):
 
 
 def test_the_options_in_the_documentation_are_beams():
-    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf-8")
-    section = page.partition("### Runners")[2].partition("\n### ")[0]
+    page = (Path(__file__).parents[2] / "docs" / "beam.md").read_text("utf-8")
+    section = page.partition("## Runners")[2].partition("\n## ")[0]
     options = re.findall(r"--\w+=[^\s`]+", section)
     # A placeholder, and the worker pool's.
     assert {*jobs.unknown_options(options)} == {"NAME", "service_port"}

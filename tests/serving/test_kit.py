@@ -29,7 +29,7 @@ def test_the_kit_is_the_folder_export(tmp_path, monkeypatch, capsys, installed):
     readme = (tmp_path / "new" / "README.md").read_text("utf-8")
     images = "](https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main/docs/"
     assert f"{images}page.png)" in readme
-    assert "](../" not in readme and "/blob/main/docs/usage.md#unknown-words)" in readme
+    assert "](../" not in readme and "/blob/main/docs/decoding.md#unknown-words)" in readme
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""The model of weak scaling, and its table in docs/scale.md."""
+"""The model of weak scaling, and its table in docs/distributed.md."""
 
 import json
 import re
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmark"))
 
 import weak_scaling
 
-PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+PAGE = Path(__file__).parents[2] / "docs" / "distributed.md"
 
 
 def test_what_each_worker_sends():

@@ -18,7 +18,7 @@ _FREE = ("model_dir", "input", "output", "resume")  # flags that may differ when
 _WAY_OUT = "; use another --output, or remove this file and the output"
 
 PASSED_ON = (
-    "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
+    "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/beam.md); "
     "without them, the job runs in this process. Paths may be on any filesystem that Beam "
     "supports: gs://, s3://, hdfs:// and others."
 )
