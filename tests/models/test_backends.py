@@ -89,7 +89,7 @@ def losses_and_gradients(model) -> tuple[dict, list]:
             with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
                 return total()
 
-        gradients, totals = jax.grad(of_weights, has_aux=True)(values)
+        gradients, totals = jax.jit(jax.grad(of_weights, has_aux=True))(values)
         return totals, gradients
     loss, totals = total()
     loss.backward()
