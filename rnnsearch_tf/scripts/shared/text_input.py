@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from rnnsearch_tf.data.lines import bounded, check_head, raw_lines, raw_lines_of
 from rnnsearch_tf.errors import input_errors, until_error
@@ -48,43 +48,34 @@ def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
 
     An error of the lines is raised after the lines before it.
     """
-    arriving: queue.Queue[Line | _End] = queue.Queue(_LINES_AHEAD)
-    threading.Thread(target=_read, args=(lines, arriving), daemon=True).start()
-    end: _End | None = None
-    while end is None:
+    arriving: queue.Queue[Line | None] = queue.Queue(_LINES_AHEAD)
+    errors: list[Exception] = []
+    threading.Thread(target=_read, args=(lines, arriving, errors), daemon=True).start()
+    has_ended = False
+    while not has_ended:
         window: list[Line] = []
         latest, length = math.inf, 0
         with contextlib.suppress(queue.Empty):
-            while (
-                len(window) < size
-                and length < MAX_LENGTH
-                and end is None
-                and time.monotonic() < latest
-            ):
+            while len(window) < size and length < MAX_LENGTH and time.monotonic() < latest:
                 item = arriving.get(timeout=_PAUSE if window else _IDLE)
-                if isinstance(item, _End):
-                    end = item
-                else:
-                    latest = latest if window else time.monotonic() + _LONGEST
-                    window.append(item)
-                    length += length_of(item)
+                if item is None:
+                    has_ended = True
+                    break
+                latest = latest if window else time.monotonic() + _LONGEST
+                window.append(item)
+                length += length_of(item)
         if window:
             yield window
-    for error in end.errors:
-        raise error
+    if errors:
+        raise errors[0]
 
 
-class _End(NamedTuple):
-    """Comes after the last line."""
-
-    errors: list[Exception]  # that ended the lines, or none
-
-
-def _read(lines: Iterable[Line], arriving: "queue.Queue[Line | _End]") -> None:
-    errors: list[Exception] = []
+def _read(
+    lines: Iterable[Line], arriving: queue.Queue[Line | None], errors: list[Exception]
+) -> None:
     for line in until_error(lines, errors):
         arriving.put(line)
-    arriving.put(_End(errors))
+    arriving.put(None)
 
 
 def _standard_input() -> Iterator[bytes]:
