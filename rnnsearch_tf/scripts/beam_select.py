@@ -25,13 +25,14 @@ COMMAND = Command(
     passes_on=True,
 )
 FLAGS = COMMAND.flags
-COMMAND.group("Data")
-for _name, _description in {
+_INPUTS = {
     "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
     "in_domain_target": "their translations, line by line",
     "pool_source": f"source side of the pairs to choose from: {SHARDS}",
     "pool_target": "their translations, in as many files, paired by the order of the names",
-}.items():
+}
+COMMAND.group("Data")
+for _name, _description in _INPUTS.items():
     COMMAND.define(_name, REMOTE_PATH, _description, required=True)
 COMMAND.group("Output")
 COMMAND.define(
@@ -61,10 +62,7 @@ def run() -> None:
         from rnnsearch_tf.progress import say
 
     pass_options_on(COMMAND)
-    paths = {
-        name: shards.absolute(getattr(FLAGS, name))
-        for name in ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
-    }
+    paths = {name: shards.absolute(getattr(FLAGS, name)) for name in _INPUTS}
     for path in paths.values():
         shards.matching(path)
     if paths["pool_source"] == paths["pool_target"]:
@@ -101,8 +99,7 @@ def run() -> None:
         [path for shard in pool for path in (shard.kept_source, shard.kept_target)],
         unfinished,
     )
-    kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))
-    blank = counters.get("blank_pairs", 0)
+    kept, pairs, blank = (counters.get(name, 0) for name in ("kept_pairs", "pairs", "blank_pairs"))
     say(f"kept {kept:,} of {pairs:,} pairs; {blank:,} have a blank side")
 
 
