@@ -53,13 +53,7 @@ class _Spec:
 
     flag_type: Any
     limits: Limits | None
-    repeated: bool
-
-    @property
-    def takes_commas(self) -> bool:
-        """Whether several files are one value of it, and not several flags."""
-        is_list = isinstance(self.flag_type, FileType) and self.flag_type.has_several
-        return is_list and not self.repeated
+    takes_commas: bool  # whether several files are one value of it, and not several flags
 
     @property
     def placeholder(self) -> str:
@@ -131,7 +125,8 @@ class Command:
         """
         if flag_type in (int, float) and limits is None:
             raise TypeError(f"--{name} needs limits")
-        self._specs[name] = _Spec(flag_type, limits, repeated)
+        takes_commas = isinstance(flag_type, FileType) and flag_type.has_several and not repeated
+        self._specs[name] = _Spec(flag_type, limits, takes_commas)
         definer = _DEFINERS.get(flag_type, flags.DEFINE_string)
         if repeated:
             definer = flags.DEFINE_multi_string
