@@ -425,12 +425,9 @@ class Config:
 
 
 def setting_values(config: Config) -> dict[str, Any]:
-    """Return the settings of model, training and search by their names.
-
-    `max_length` is that of training.
-    """
-    parts = config.decoding, config.model, config.training
-    return {name: value for part in parts for name, value in dataclasses.asdict(part).items()}
+    """Return all settings by their names; `max_length` is that of training."""
+    parts = config, config.decoding, config.model, config.training
+    return {name: value for part in parts for name, value in vars(part).items()}
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:

@@ -70,8 +70,7 @@ def _defaults() -> dict[str, Any]:
     """Return the settings that `--help` shows."""
     # Help does without the checks of flags.
     size: Size = FLAGS.preset_size if FLAGS.preset_size in choices(Size) else "small"
-    config = preset("rnnsearch-50", size)
-    return {**vars(config), **setting_values(config)}
+    return setting_values(preset("rnnsearch-50", size))
 
 
 @COMMAND.entry

@@ -254,7 +254,7 @@ def _defaults() -> dict[str, Any]:
     config = PRESETS.get(FLAGS.preset, PRESETS["rnnsearch-small"])
     with contextlib.suppress(InputError):
         config = _base()
-    return {**dataclasses.asdict(config), **setting_values(config)}
+    return setting_values(config)
 
 
 def _check_flags(config: Config) -> None:
