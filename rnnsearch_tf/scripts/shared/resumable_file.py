@@ -118,11 +118,8 @@ class ResumableFile(LineStream):
             with open(self._journal, "rb") as journal:
                 first = journal.readline()
                 earlier = parse_json(first)
-                command, flags, models = (
-                    earlier["command"],
-                    dict(earlier["flags"]),
-                    earlier["models"],
-                )
+                command, models = earlier["command"], earlier["models"]
+                flags = dict(earlier["flags"])
                 self._kept = len(first)
                 for line in journal:
                     if not line.endswith(b"\n"):  # the run was killed while it wrote this
@@ -142,8 +139,7 @@ class ResumableFile(LineStream):
                 f"{self._journal}: missing or damaged; delete {self._partial} to start over"
             ) from error
         check_same_flags(str(self._partial), flags, self._made_by["flags"])
-        is_same = command == self._made_by["command"]
-        if not (is_same and _are_same(models, self._made_by["models"])):
+        if command != self._made_by["command"] or not _are_same(models, self._made_by["models"]):
             raise InputError(
                 f"{self._partial} was made by another command or another model; delete it to start "
                 "over"
