@@ -26,7 +26,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         The sum of the gradients over replicas, tensors or IndexedSlices, is that of the loss.
         Returns its L2 norm before clipping, float32 [].
         """
-        norm = self._update_all(gradients, variables, self._get_current_learning_rate())
+        norm = self._backend_update_step(gradients, variables, self._get_current_learning_rate())
         if self.use_ema:
             self._update_model_variables_moving_average(variables)
         self.iterations.assign_add(1)
@@ -34,17 +34,12 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
 
     def _backend_update_step(
         self, grads: Sequence[Any], trainable_variables: Sequence[Any], learning_rate: Any
-    ) -> None:
-        """Make the update of `apply`, which `fit` calls."""
-        self._update_all(grads, trainable_variables, learning_rate)
-
-    def _update_all(
-        self, gradients: Sequence[Any], variables: Sequence[Any], learning_rate: Any
     ) -> tf.Tensor:
+        """Make the update of `update`, and of `apply`, which `fit` calls."""
         # Sum, then clip: appendix B.2 limits the norm of the whole batch's gradient. Keras (3.15)
         # clips on each replica and then sums, so that the update depends on their number.
         context = tf.distribute.get_replica_context()
-        dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        dense = [tf.convert_to_tensor(gradient) for gradient in grads]
         # The first replica's learning rate is everyone's: callbacks set it on the chief alone.
         is_first = context.replica_id_in_sync_group == 0
         own_rate = tf.where(is_first, tf.cast(learning_rate, dense[0].dtype), 0)
@@ -53,7 +48,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         clipped, norm = clip_to_norm(summed, clip_norm)
 
         def update() -> None:
-            for gradient, variable in zip(clipped, variables, strict=True):
+            for gradient, variable in zip(clipped, trainable_variables, strict=True):
                 self.update_step(gradient, variable, rate)
 
         # The norm is the same on every replica, so all of them update or none does.
