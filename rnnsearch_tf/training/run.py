@@ -247,8 +247,7 @@ def _summaries(directory: ModelDirectory, config: Config, validation_set: Any) -
         return Summaries(folder, config)
     pairs = zip(*validation_set.text, strict=True)
     samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
-    text = ParallelText(*map(list, zip(*samples, strict=True))) if samples else None
-    return Summaries(folder, config, validation_set.translator, text)
+    return Summaries(folder, config, validation_set.translator, samples)
 
 
 def _on_chief(workers: Workers, act: Callable[[], object]) -> None:

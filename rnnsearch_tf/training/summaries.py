@@ -15,7 +15,6 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import first_line
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
@@ -66,7 +65,7 @@ class Summaries(keras.callbacks.Callback):
         folder: str | Path,
         config: Config,  # shown as a table
         translator: Translator | None = None,  # of the model in training
-        samples: ParallelText | None = None,  # to translate; the first alignment is drawn
+        samples: Sequence[tuple[str, str]] = (),  # pairs to show; the first's alignment is drawn
     ):
         super().__init__()
         self.folder = Path(folder)
@@ -96,10 +95,9 @@ class Summaries(keras.callbacks.Callback):
         if not logs or self.has_failed:
             return
         results: list[Translation] = []
-        if self._translator and self._samples and self._samples.source:
-            results = self._translator.translate(
-                self._samples.source, return_alignment=True, progress=False
-            )
+        if self._translator and self._samples:
+            sources = [source for source, _ in self._samples]
+            results = self._translator.translate(sources, return_alignment=True, progress=False)
         self._write_evaluation(logs, results)
 
     @_until_error
@@ -109,8 +107,8 @@ class Summaries(keras.callbacks.Callback):
         values = {name.removeprefix("val_"): x for name, x in logs.items() if name[:4] == "val_"}
         if values:
             self._write_scalars(VALIDATION, int(logs["updates"]), values)
-        if self._samples and results:
-            self._write_samples(self._samples, results, int(logs["updates"]))
+        if results:
+            self._write_samples(results, int(logs["updates"]))
         for writer in self._writers.values():
             writer.flush()
 
@@ -145,9 +143,9 @@ class Summaries(keras.callbacks.Callback):
                 group, description = _CHARTS.get(name, _AUXILIARY)
                 tf.summary.scalar(f"{group}/{name}", value, description=description)
 
-    def _write_samples(self, samples: ParallelText, results: list[Translation], step: int) -> None:
-        texts = [result.text for result in results]
-        rows = zip(samples.source, samples.target, texts, strict=True)
+    def _write_samples(self, results: list[Translation], step: int) -> None:
+        pairs = zip(self._samples, results, strict=True)
+        rows = [(source, target, result.text) for (source, target), result in pairs]
         with self._run(VALIDATION).as_default(step):
             tf.summary.text("translations", _table(("source", "reference", "translation"), rows))
             if is_installed("matplotlib"):
