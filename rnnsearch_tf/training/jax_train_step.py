@@ -41,7 +41,9 @@ class JaxTrainStep:
         self._loss_weights = config.loss_weights
         self._fixed = FixedShapes(config.batch_size, config.max_length, config.bucket_width)
         self._weights = list(model.trainable_variables)
-        self.optimizer = _optimizer(config, total_updates)
+        kind, constants = OPTIMIZERS[config.optimizer]
+        keras_kind = getattr(keras.optimizers, kind.__name__)
+        self.optimizer = keras_kind(learning_rate(config, total_updates), **constants)
         self.optimizer.build(self._weights)
         averaged = self._weights if config.weight_average else []
         self._averages = [
@@ -132,9 +134,3 @@ def memory_errors() -> Iterator[None]:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         raise tf.errors.ResourceExhaustedError(None, None, str(error)) from error
-
-
-def _optimizer(config: TrainingConfig, total_updates: int) -> keras.optimizers.Optimizer:
-    kind, constants = OPTIMIZERS[config.optimizer]
-    keras_kind = getattr(keras.optimizers, kind.__name__)
-    return keras_kind(learning_rate(config, total_updates), **constants)
