@@ -32,7 +32,6 @@ class JaxTrainStep:
     Attributes:
         optimizer: Keras's own; it neither clips nor averages, which the update does.
         saved, devices, hardware: as those of `TrainStep`.
-        compilations: of the update so far, one for each shape of a batch.
     """
 
     def __init__(self, model: TranslationModel, config: TrainingConfig, total_updates: int):
@@ -55,7 +54,6 @@ class JaxTrainStep:
         self.saved = {JAX: [SavedVariable(variable) for part in self._parts for variable in part]}
         self.devices = described_jax_devices()
         self.hardware = jax_hardware()
-        self.compilations = 0
         self._update = jax.jit(self._pure_update, donate_argnums=0)
 
     def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:
@@ -79,7 +77,6 @@ class JaxTrainStep:
         self, state: _State, batch: dict[str, jax.Array], sentences: jax.Array
     ) -> tuple[_State, tuple[dict[str, LossTotal], jax.Array, jax.Array]]:
         """Compute weights, state of the optimizer and averages after an update."""
-        self.compilations += 1  # JAX calls this only to compile it
         weights, slots, averages = state
         with keras.StatelessScope(list(zip(self.optimizer.variables, slots, strict=True))):
             updates = jnp.asarray(self.optimizer.iterations.value)

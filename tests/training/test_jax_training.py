@@ -95,6 +95,13 @@ def updates_on_jax(path: str, names: Sequence[str]) -> None:
     from rnnsearch_tf.training.jax_batches import choose_devices
     from rnnsearch_tf.training.jax_train_step import JaxTrainStep
 
+    class CountedStep(JaxTrainStep):
+        compilations = 0
+
+        def _pure_update(self, *arguments: Any) -> Any:
+            self.compilations += 1  # JAX calls this only to compile it
+            return super()._pure_update(*arguments)
+
     several = "=2" in os.environ.get("XLA_FLAGS", "")
     choose_devices("mirrored" if several else "one")
     results: dict[str, np.ndarray] = {}
@@ -107,7 +114,7 @@ def updates_on_jax(path: str, names: Sequence[str]) -> None:
         policy = "mixed_bfloat16" if name == OF_BFLOAT16 else "float32"
         with dtype_policy(policy):
             model = build()
-        step = JaxTrainStep(model, config, UPDATES)
+        step = CountedStep(model, config, UPDATES)
         assert step.devices == ("2 CPUs, by JAX" if several else "1 CPU, by JAX")
         results |= {
             f"{name}: {key}": value
