@@ -78,7 +78,7 @@ _CURLY_AT_END: Rule = (rf"([{LETTER}\p{{N}}])’$", r"\1'")
 _APOSTROPHE_AT_END: Rule = (rf"([{LETTER}])'(\s*)$", r"\1 '\2")
 _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
-_FINAL_DOT: Rule = (r"\.$", "")
+_FINAL_DOT: Rule = (r"\.$", " .")
 
 # Detokenization: whole tokens.
 _SPLIT_HYPHEN: Rule = (" @-@ ", "-")
@@ -140,23 +140,11 @@ def _detach_final_dots(tokens: tf.RaggedTensor, kept_dot: str) -> tf.RaggedTenso
     at_end = tf.gather(_is_last(tokens.value_rowids()), dotted)
     following = tf.gather(values, tf.where(at_end, dotted, dotted + 1))
     pairs = tf.strings.join([words, " ", tf.where(at_end, "", following)])
-    cut = ~tf.strings.regex_full_match(pairs, kept_dot)
-    heads = apply(_FINAL_DOT, tf.boolean_mask(words, cut))
-    return _insert_dots(tokens, tf.boolean_mask(dotted, cut), heads)
-
-
-def _insert_dots(tokens: tf.RaggedTensor, at: tf.Tensor, heads: tf.Tensor) -> tf.RaggedTensor:
-    """Replace the tokens at the flat indices `at`, int64 [D], by `heads`, and add a "." to each."""
-    extra = tf.scatter_nd(at[:, tf.newaxis], tf.ones_like(at), tf.shape(tokens.values, tf.int64))
-    shift = tf.cumsum(extra)  # number of dots up to and including that of token i
-    dots = (at + tf.gather(shift, at))[:, tf.newaxis]
-    size = tf.size(tokens.values, tf.int64) + tf.size(at, tf.int64)
-    is_dot = tf.scatter_nd(dots, tf.ones_like(at), [size])
-    values = tf.gather(tokens.values, tf.cumsum(1 - is_dot) - 1)
-    values = tf.tensor_scatter_nd_update(values, dots - 1, heads)
-    values = tf.tensor_scatter_nd_update(values, dots, tf.fill(tf.shape(heads), "."))
-    row_splits = tokens.row_splits + tf.gather(tf.concat([[0], shift], axis=0), tokens.row_splits)
-    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+    is_kept = tf.strings.regex_full_match(pairs, kept_dot)
+    words = tf.where(is_kept, words, apply(_FINAL_DOT, words))
+    parts = tf.strings.split(tf.tensor_scatter_nd_update(values, dotted[:, tf.newaxis], words))
+    row_splits = tf.gather(parts.row_splits, tokens.row_splits)
+    return tf.RaggedTensor.from_row_splits(parts.values, row_splits, validate=False)
 
 
 def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor) -> tf.Tensor:
