@@ -215,9 +215,7 @@ class MosesTokenizer(Tokenizer):
 
         As Moses' `detokenizer.perl`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
-        text = tf.strings.unsorted_segment_join(
-            tokens.values, tokens.value_rowids(), tokens.nrows(), separator=" "
-        )
+        text = tf.strings.reduce_join(tokens, axis=1, separator=" ")
         text = apply(_SPLIT_HYPHEN, tf.strings.join([" ", valid_utf8(text), " "]))
         words = tf.strings.split(apply(SPACES, text))
         values, rows = words.values, words.value_rowids()

@@ -78,5 +78,4 @@ class WhitespaceTokenizer(Tokenizer):
     @graph_method(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join the words of each row, string [B, None], into a line, string [B]."""
-        rows = tokens.value_rowids()
-        return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
+        return tf.strings.reduce_join(tokens, axis=1, separator=" ")
