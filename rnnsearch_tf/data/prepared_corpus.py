@@ -106,7 +106,10 @@ class SideWriter:
 
     def add(self, block: Block) -> None:
         """Write some sentences."""
-        numbers = self._numbers_of(block.types)
+        known = self._numbers
+        numbers = np.array([known.setdefault(token, len(known)) for token in block.types], np.int32)
+        if len(known) > len(self._counts):
+            self._counts = np.append(self._counts, np.zeros(len(known), np.int64))
         self._counts[numbers] += block.counts
         self._words.write(numbers[block.words].tobytes())
         starts: np.ndarray = self._end + np.cumsum(block.lengths, dtype=np.int64)
@@ -119,13 +122,6 @@ class SideWriter:
             file.writelines(token + b"\n" for token in self._numbers)
         with self._open("counts") as file:
             file.write(self._counts[: len(self._numbers)].tobytes())
-
-    def _numbers_of(self, types: Sequence[bytes] | np.ndarray) -> np.ndarray:
-        known = self._numbers
-        numbers = np.array([known.setdefault(token, len(known)) for token in types], np.int32)
-        if len(known) > len(self._counts):
-            self._counts = np.append(self._counts, np.zeros(len(known), np.int64))
-        return numbers
 
     def _open(self, ending: str) -> BinaryIO:
         return open(self._folder / f"{self._name}.{ending}", "wb")
