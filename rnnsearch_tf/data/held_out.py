@@ -21,7 +21,7 @@ from rnnsearch_tf.progress import counted, say
 _SEED = 1
 
 
-class _Part:
+class Part:
     """The pairs of a corpus whose numbers are `drawn`, int64, ascending; or all others."""
 
     def __init__(self, corpus: Corpus, drawn: np.ndarray, has_drawn: bool):
@@ -30,10 +30,11 @@ class _Part:
         self._has_drawn = has_drawn
 
     def fingerprint(self) -> str:
-        part = [self._has_drawn, self._drawn.tolist()]
-        return json_digest([*part, self._corpus.fingerprint()])
+        """Return a digest of the corpus and of what is drawn."""
+        return json_digest([self._has_drawn, self._drawn.tolist(), self._corpus.fingerprint()])
 
     def blocks(self) -> Iterator[ParallelText]:
+        """Give the pairs in order, as the corpus's blocks have them."""
         before = 0
         for block in checked_blocks(self._corpus):
             is_in = np.full(len(block.source), not self._has_drawn)
@@ -60,6 +61,6 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
                 f"{count:,} of {len(rows):,} pairs cannot be held out: none would be left"
             )
         drawn = np.sort(rows[Permutation(len(rows), _SEED)(np.arange(count))])
-        held_out = read_all(_Part(corpus, drawn, True))
+        held_out = read_all(Part(corpus, drawn, True))
     say(f"held out for validation: {count:,} of {len(rows):,} pairs")
-    return _Part(corpus, drawn, False), held_out
+    return Part(corpus, drawn, False), held_out

@@ -7,21 +7,17 @@ from typing import IO
 
 import numpy as np
 
+from rnnsearch_tf.data.held_out import Part
 from rnnsearch_tf.data.lines import compressed
-from rnnsearch_tf.data.parallel_corpus import Corpus, checked_blocks
+from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize, take_mode
 
 
 def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:
     """Write the pairs of some rows, which ascend, to a file of sources and one of targets."""
-    start = 0
-    for block in checked_blocks(pool):
-        stop = start + len(block.source)
-        first, last = np.searchsorted(chosen, [start, stop])
-        rows = chosen[first:last] - start
+    for block in Part(pool, chosen, True).blocks():
         for side, file in zip(block, (source, target), strict=True):
-            file.write("".join(side[row] + "\n" for row in rows).encode())
-        start = stop
+            file.write("".join(line + "\n" for line in side).encode())
 
 
 @contextlib.contextmanager
