@@ -7,6 +7,7 @@ the report and the page of samples go over that table.
 import dataclasses
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,6 @@ import sacrebleu
 from sacrebleu.metrics.ter import TERSignature
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.text.composed_form import composed
 from rnnsearch_tf.text.unspaced import HAN, SOUTHEAST_ASIAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
@@ -181,7 +181,7 @@ def _composed(item: Any) -> Any:
         return tuple(map(_composed, item))
     if not isinstance(item, str):
         raise TypeError(f"expected a str, such as the text of a result, not {type(item).__name__}")
-    return composed(item)
+    return unicodedata.normalize("NFC", item)
 
 
 def reference_sets(references: Sequence[Reference]) -> list[list[str]]:

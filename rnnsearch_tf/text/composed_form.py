@@ -1,4 +1,4 @@
-"""Unicode's composed form, NFC, and text whose words are not those that a reader sees."""
+"""Text whose words are not those that a reader sees, as in another form than Unicode's NFC."""
 
 import re
 import unicodedata
@@ -7,11 +7,6 @@ from collections.abc import Iterable
 from rnnsearch_tf.text.unspaced import UNSPACED
 
 _UNSPLIT = re.compile(f"{UNSPACED}{{20}}")  # longer than words are
-
-
-def composed(text: str) -> str:
-    """Return text in composed form; most text is."""
-    return unicodedata.normalize("NFC", text)
 
 
 def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None:

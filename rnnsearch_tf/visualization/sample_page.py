@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens, text_metrics
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.text.composed_form import composed
 from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.visualization import alignment_page
 from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabeledText
@@ -99,10 +98,9 @@ def _texts(text: SampleText, row: int) -> list[LabeledText]:
 def differences(text: str, other: str) -> list[tuple[int, int]]:
     """Find the words of a text that are not in another one, in order: their starts and ends."""
     words = list(_WORD.finditer(text))
-    theirs = _WORD.findall(composed(other))
-    matcher = difflib.SequenceMatcher(
-        None, [composed(word[0]) for word in words], theirs, autojunk=False
-    )
+    ours = [unicodedata.normalize("NFC", word[0]) for word in words]
+    theirs = _WORD.findall(unicodedata.normalize("NFC", other))
+    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
     changes = (words[start:end] for tag, start, end, *_ in matcher.get_opcodes() if tag != "equal")
     return [word.span() for changed in changes for word in changed]
 
