@@ -6,13 +6,13 @@ A batch is a dict of tensors, the same for evaluation and training:
     target  int32 [B, Ty]         likewise
     guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only if alignments are given
 
-Pairs are assigned to batches by their lengths alone; their tokens are read when the batch is due.
-So only a few batches are in memory, however large the corpus is. Resuming a pass repeats the
-assignment of the batches before, which takes about 10 s for 36 million pairs.
+Pairs are assigned to batches by their lengths alone; their tokens are read when the batch is due,
+or the first of 20 that are sorted together. So only a few batches are in memory, however large the
+corpus is. Resuming a pass repeats the assignment of the batches before, which takes about 10 s for
+36 million pairs.
 """
 
 import itertools
-import operator
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
@@ -112,10 +112,11 @@ def training_batches(
 
     def batches() -> Iterator[dict[str, np.ndarray]]:
         kept = _shuffled(pairs, config, epoch)
-        if sampled is None:
-            planned = _planned_batches(kept, pairs, config, skip)
+        planned: Iterator[_Batch]
+        if sampled is None and config.batching == "buckets":
+            planned = itertools.islice(_bucket_batches(kept, pairs, config), skip, None)
         else:
-            planned = _sampled_batches(kept, sampled, config, epoch, skip)
+            planned = _sorted_batches(kept, pairs, sampled, config, epoch, skip)
         for some, indices, rows, width in planned:
             source, target = some.source.batch(indices, width), some.target.batch(indices, width)
             batch = {"source": source, "target": target}
@@ -188,58 +189,46 @@ class _Batch(NamedTuple):
     width: int  # both sides are padded to it; 0: each to its longest sentence
 
 
-def _planned_batches(
-    kept: Iterator[tuple[int, int]], pairs: Pairs, config: TrainingConfig, skip: int
-) -> Iterator[_Batch]:
-    is_sorted = config.batching == "sorted"
-    batches = _sorted_batches(kept, config) if is_sorted else _bucket_batches(kept, config)
-    for rows, width in itertools.islice(batches, skip, None):
-        yield _Batch(pairs, rows, rows, width)
-
-
 def _bucket_batches(
-    kept: Iterator[tuple[int, int]], config: TrainingConfig
-) -> Iterator[tuple[np.ndarray, int]]:
-    """Emit rows and width of a batch when a bucket is full; at the end, what the buckets hold."""
+    kept: Iterator[tuple[int, int]], pairs: Pairs, config: TrainingConfig
+) -> Iterator[_Batch]:
+    """Emit a batch when a bucket is full; at the end, what the buckets hold."""
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     for row, length in kept:
         width = _bucket(length, config.bucket_width) * config.bucket_width
         buckets[width].append(row)
         if len(buckets[width]) == config.batch_size:
-            yield np.array(buckets.pop(width)), width
-    for width, rows in sorted(buckets.items()):
-        yield np.array(rows), width
+            rows = np.array(buckets.pop(width))
+            yield _Batch(pairs, rows, rows, width)
+    for width, left in sorted(buckets.items()):
+        rows = np.array(left)
+        yield _Batch(pairs, rows, rows, width)
 
 
 def _sorted_batches(
-    kept: Iterator[tuple[int, int]], config: TrainingConfig
-) -> Iterator[tuple[np.ndarray, int]]:
-    """Sort the pairs of 20 batches at a time; the width is 0."""
-    for window in windows(kept, SORTED_BATCHES * config.batch_size):
-        for batch in windows(sorted(window, key=operator.itemgetter(1)), config.batch_size):
-            yield np.array(batch)[:, 0], 0
-
-
-def _sampled_batches(
     kept: Iterator[tuple[int, int]],
-    sampled: SampledPairs,
+    pairs: Pairs,
+    sampled: SampledPairs | None,
     config: TrainingConfig,
     epoch: int,
     skip: int,
 ) -> Iterator[_Batch]:
-    """Sample the subwords of 20 batches at a time."""
+    """Sort the pairs of 20 batches at a time, after their subwords are sampled, if at all."""
     in_buckets = config.batching == "buckets"
     first, done = divmod(skip, SORTED_BATCHES)
     chunks = windows(kept, SORTED_BATCHES * config.batch_size)
     for number, chunk in enumerate(itertools.islice(chunks, first, None), first):
         rows = np.array(chunk)[:, 0]
-        drawn = sampled.draw(rows, config.seed, epoch, number)
-        lengths = drawn.lengths(np.arange(len(rows)))
+        if sampled is None:
+            some = pairs.take(rows)
+        else:
+            some = sampled.draw(rows, config.seed, epoch, number)
+        lengths = some.lengths(np.arange(len(rows)))
         order = np.argsort(lengths, kind="stable")
         batches = np.split(order, range(config.batch_size, len(order), config.batch_size))
         if in_buckets:
             np.random.default_rng([config.seed, epoch, number]).shuffle(batches)
         for indices in batches[done:]:
             width = _bucket(lengths[indices].max(), config.bucket_width) * config.bucket_width
-            yield _Batch(drawn, indices, rows[indices], width if in_buckets else 0)
+            yield _Batch(some, indices, rows[indices], width if in_buckets else 0)
         done = 0
