@@ -10,11 +10,7 @@ begins; the model's settings keep them.
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.tables import read_words
 
-_TABLES = read_words(__package__, "nonbreaking_prefixes")
-
-ALWAYS = {language: _TABLES[f"{language} always"] for language in ("en", "fr")}
-BEFORE_DIGIT = {language: _TABLES[f"{language} before digit"] for language in ("en", "fr")}
-
+_BUILT_IN = read_words(__package__, "nonbreaking_prefixes")  # by language
 _ONLY_BEFORE_DIGIT = "#"  # after an abbreviation
 
 
@@ -24,7 +20,7 @@ def read_prefixes(language: str) -> str:
     "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
     InputError if sacremoses is not installed.
     """
-    if language in ALWAYS:
+    if language in _BUILT_IN:
         return ""
     require_package("sacremoses")
     from sacremoses.corpus import NonbreakingPrefixes
@@ -38,11 +34,7 @@ def read_prefixes(language: str) -> str:
 
 def prefix_lists(language: str, prefixes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what keeps its dot always, and before a digit: built in, or what was read."""
-    if language in ALWAYS and not prefixes:
-        return ALWAYS[language], BEFORE_DIGIT[language]
-    words = prefixes.split()
-    marked = (word for word in words if word.endswith(_ONLY_BEFORE_DIGIT))
-    return (
-        tuple(word for word in words if not word.endswith(_ONLY_BEFORE_DIGIT)),
-        tuple(word.removesuffix(_ONLY_BEFORE_DIGIT) for word in marked),
-    )
+    words = prefixes.split() or _BUILT_IN[language]
+    marked = [word for word in words if word.endswith(_ONLY_BEFORE_DIGIT)]
+    always = tuple(word for word in words if word not in marked)
+    return always, tuple(word.removesuffix(_ONLY_BEFORE_DIGIT) for word in marked)
