@@ -117,11 +117,8 @@ def _of_next(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
 
 def _kept_dot_pattern(language: str, prefixes: str) -> str:
     """RE2 pattern of "WORD. NEXT" where the dot stays on its word; NEXT may be empty."""
-
-    def any_of(words: tuple[str, ...]) -> str:
-        return "|".join(re.escape(word) for word in words)
-
-    always, before_digit = map(any_of, nonbreaking_prefixes.prefix_lists(language, prefixes))
+    lists = nonbreaking_prefixes.prefix_lists(language, prefixes)
+    always, before_digit = ("|".join(map(re.escape, words)) for words in lists)
     patterns = [
         rf"\S*(?:\.\S*[{LETTER}]|[{LETTER}]\S*\.)\S*\. .*",
         rf"(?:{always})\. .*",
