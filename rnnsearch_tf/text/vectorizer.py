@@ -19,8 +19,8 @@ class TextVectorizer(tf.Module):
         super().__init__()
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary.load(vocabulary)
-        self._ids = _table(vocabulary, _TOKEN, _ID, UNK)
-        self._tokens = _table(vocabulary, _ID, _TOKEN, "")
+        self._ids = tf.lookup.StaticHashTable(_VocabularyFile(vocabulary, _TOKEN, _ID), UNK)
+        self._tokens = tf.lookup.StaticHashTable(_VocabularyFile(vocabulary, _ID, _TOKEN), "")
 
     def read(self, text: tf.Tensor, max_length: int) -> tf.RaggedTensor:
         """Split text, string [B], into tokens, string [B, None], of which `max_length` are kept."""
@@ -103,8 +103,3 @@ class _VocabularyFile(tf.lookup.TextFileInitializer):
 
 def _hash(content: bytes | tf.Tensor) -> tf.Tensor:
     return tf.strings.to_hash_bucket_fast(content, tf.int64.max)
-
-
-def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
-    """Make a table from `key` to `value` of a vocabulary file."""
-    return tf.lookup.StaticHashTable(_VocabularyFile(path, key, value), default_value=default)
