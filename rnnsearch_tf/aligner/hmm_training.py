@@ -40,18 +40,6 @@ class Cells(NamedTuple):
         return tf.reshape(tf.where(is_cell, rows, size), tf.shape(keys))
 
 
-class _Batch(NamedTuple):
-    """Sentence pairs of similar lengths seen from one direction, padded with 0."""
-
-    e: np.ndarray  # int32 [B, J], ids of the words that emit
-    f: np.ndarray  # int32 [B, I], ids of those emitted
-    cells: np.ndarray  # int32 [B, I, J], rows of `Direction.lexicon`
-
-    def reversed(self) -> "_Batch":
-        """Return the other direction."""
-        return _Batch(self.f, self.e, self.cells.transpose(0, 2, 1))
-
-
 def train_directions(
     source: Sequence[np.ndarray],  # ids from 1, int32 [J], of each sentence
     target: Sequence[np.ndarray],  # int32 [I]
@@ -68,9 +56,9 @@ def train_directions(
     directions = [_untrained(len(cells.keys), size) for size in reversed(sizes)]
     for iteration in range(1, _WITHOUT_JUMPS + _WITH_JUMPS + 1):
         counts = [_Counts(direction) for direction in directions]
-        for batch in batches:
-            counts[0].add(batch)
-            counts[1].add(batch.reversed())
+        for x, y, rows in batches:
+            counts[0].add(x, y, rows)
+            counts[1].add(y, x, rows.transpose(0, 2, 1))
         directions = [
             one.maximized(e, with_jumps=iteration > _WITHOUT_JUMPS)
             for one, e in zip(counts, emitting, strict=True)
@@ -93,13 +81,13 @@ class _Counts:
         self._cells, self._unlinked, self._jumps = (np.zeros(len(x)) for x in direction)
         self._chances = np.zeros(len(direction.jumps))
 
-    def add(self, batch: _Batch) -> None:
-        """Add what is expected of a batch."""
-        expected = _expect(*batch, self._direction)
+    def add(self, e: np.ndarray, f: np.ndarray, cells: np.ndarray) -> None:
+        """Add what is expected of sentence pairs, given as to `expectations_of_words`."""
+        expected = _expect(e, f, cells, self._direction)
         links = expected.links.numpy()
         likely = links > _LIKELY
-        np.add.at(self._cells, batch.cells[likely], links[likely])
-        np.add.at(self._unlinked, batch.f, 1 - links.sum(axis=2))
+        np.add.at(self._cells, cells[likely], links[likely])
+        np.add.at(self._unlinked, f, 1 - links.sum(axis=2))
         self._jumps += expected.jumps.numpy()
         self._chances += expected.chances.numpy()
 
@@ -122,7 +110,8 @@ class _Counts:
 
 def _batches(
     source: Sequence[np.ndarray], target: Sequence[np.ndarray], target_words: int
-) -> tuple[Cells, list[_Batch]]:
+) -> tuple[Cells, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+    """Return the cells, and batches: padded ids of both sides, and the cells of their pairs."""
     padded = functools.partial(keras.utils.pad_sequences, padding="post")
     pairs = [
         (padded([source[k] for k in group]), padded([target[k] for k in group]))
@@ -132,7 +121,7 @@ def _batches(
     together = np.unique(np.concatenate(keys))
     cells = Cells(together[together >= 0], target_words)
     in_graph = Cells(tf.constant(cells.keys), target_words)
-    return cells, [_Batch(*pair, in_graph.rows(*pair).numpy()) for pair in pairs]
+    return cells, [(*pair, in_graph.rows(*pair).numpy()) for pair in pairs]
 
 
 def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
