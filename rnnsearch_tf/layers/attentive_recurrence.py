@@ -44,11 +44,6 @@ class Outputs(NamedTuple):
     alignments: Float[Tensor, "Ty B Tx"]
 
 
-def outputs_like(start: Float[Tensor, "B n"], annotations: Float[Tensor, "B Tx two_n"]) -> Any:
-    """Return `Outputs` of the shapes and dtypes that those at one position have, for `scan`."""
-    return Outputs(start, annotations[:, 0], annotations[:, :, 0])
-
-
 def attentive_recurrence(
     inputs: Float[Tensor, "Ty B three_n"],  # of the words, from `ContextGRUCell.project`
     start: Float[Tensor, "B n"],  # s_0
@@ -99,8 +94,9 @@ def _unroll(
         state, gates = gated_update(gate_inputs + recurrent, candidate_inputs, state, U)
         return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))
 
+    outputs_like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
     kept_like = _Kept(keys[:, 0], Gates(start, start, start))
-    return scan(step, start, inputs, (outputs_like(start, annotations), kept_like))[1]
+    return scan(step, start, inputs, (outputs_like, kept_like))[1]
 
 
 def _gradient(

@@ -10,12 +10,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights, StepOrder, check_choice, choices
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.attentive_recurrence import (
-    Outputs,
-    Weights,
-    attentive_recurrence,
-    outputs_like,
-)
+from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive_recurrence
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
@@ -194,7 +189,8 @@ class Decoder(PreciseLayer):
             )
             return state, Outputs(state, context, alignment)
 
-        return scan(step, start, inputs, outputs_like(start, annotations))[1]
+        outputs_like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
+        return scan(step, start, inputs, outputs_like)[1]
 
     def _unroll_attentive(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
         """Unroll with `BahdanauAttention`, by a recurrence that has a gradient of its own."""
