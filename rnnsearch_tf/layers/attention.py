@@ -236,11 +236,7 @@ class LastAnnotation(PreciseLayer):
 def _check_shapes(
     layer: keras.layers.Layer, state: Any, annotations: Any, n: Any = None, two_n: Any = None
 ) -> None:
-    """Check the shapes of states and annotations, and the widths that the layer was built for.
-
-    Raises:
-        ValueError: another rank or width; the text says whether the two are swapped.
-    """
+    """Raise a ValueError for other ranks or widths; it says whether the two are swapped."""
     if _fits(state, (2, 3), n) and _fits(annotations, (3,), two_n):
         return
     are_swapped = _fits(annotations, (2, 3), n) and _fits(state, (3,), two_n)
@@ -255,7 +251,7 @@ def _check_shapes(
 def _check_optional(
     layer: keras.layers.Layer, keys: Any = None, mask: Any = None, units: int | None = None
 ) -> None:
-    """Check the ranks of given keys and mask; ValueError as `_check_shapes`."""
+    """Raise a ValueError for given keys or a given mask of another shape."""
     if keys is not None and not _fits(keys.shape, (3,), units):
         raise ValueError(
             f"{type(layer).__name__}: keys are [B, Tx, {units}], not {tuple(keys.shape)}"
