@@ -28,6 +28,7 @@ class PairAlignment(NamedTuple):
 class WordAligner:
     """Aligns given sentence pairs, split into tokens by the models' common tokenizer.
 
+    A model that has an `HmmAligner` needs no reverse: that aligns its words in both directions.
     InputError for a model without attention, and two models that are not each other's reverse.
     """
 
@@ -42,7 +43,9 @@ class WordAligner:
         self._reverse = reverse
 
     def align(self, text: ParallelText) -> list[PairAlignment]:
-        """Align sentence pairs by teacher forcing, each model in its direction."""
+        """Align sentence pairs, by the aligner or by teacher forcing of each model."""
+        if self.forward.aligner is not None:
+            return self._by_aligner(self.forward.aligner, text)
         forward = self.forward.align(text.source, text.target, progress=False)
         reverse: list[Alignment] | list[None] = [None] * len(forward)
         if self._reverse is not None:
@@ -59,18 +62,10 @@ class WordAligner:
             source, target = map(list, zip(*window, strict=True))
             yield from self.align(ParallelText(source, target))
 
-
-class TrainedAligner(WordAligner):
-    """Aligns the words of a model by an `HmmAligner` that was trained on them."""
-
-    def __init__(self, forward: Translator, aligner: HmmAligner):
-        self.forward = forward
-        self._aligner = aligner
-
-    def align(self, text: ParallelText) -> list[PairAlignment]:
-        """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
+    def _by_aligner(self, aligner: HmmAligner, text: ParallelText) -> list[PairAlignment]:
+        """Return the posteriors of `HmmAligner.align` as α and β."""
         source, target, read = self.forward.words_of_pairs(*text)
-        weights = self._aligner.align(read, [y.words[:-1] for y in target])
+        weights = aligner.align(read, [y.words[:-1] for y in target])
         return [
             PairAlignment(
                 Alignment(x.words, y.words, alpha, x.unknown, y.unknown),

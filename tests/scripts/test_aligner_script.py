@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
-from rnnsearch_tf.alignment.word_aligner import TrainedAligner
+from rnnsearch_tf.alignment.word_aligner import WordAligner
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
@@ -70,9 +70,7 @@ def test_the_translator_and_an_export_align_by_it(model, exported):
     translator = Translator.load(model)
     by_attention = Translator.load(model, alignment="attention")
     assert by_attention.aligner is None and translator.aligner is not None
-    expected = TrainedAligner(translator, HmmAligner.load(model / "aligner.npz")).align(
-        ParallelText(source, target)
-    )
+    expected = WordAligner(translator).align(ParallelText(source, target))
     assert json.loads((exported / "1/model.json").read_text())["alignment"] == "aligner"
     of_export = Translator.load(exported, alignment="aligner")
     others = by_attention.align(source, target)

@@ -120,11 +120,9 @@ class AlignedModels(NamedTuple):
 
     def open(self) -> "WordAligner":
         """Load them; InputError if models do not go together."""
-        from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
+        from rnnsearch_tf.alignment.word_aligner import WordAligner
 
         forward = self.forward.open(self.wanted)
-        if forward.aligner is not None:
-            return TrainedAligner(forward, forward.aligner)
         return WordAligner(forward, self.reverse.open("attention") if self.reverse else None)
 
 
