@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
 from rnnsearch_tf.alignment.links import LinkRule
@@ -48,39 +48,31 @@ for text, score in zip(outputs["translation"].numpy(), outputs["score"].numpy())
 """
 
 
-class Size(NamedTuple):
-    """Numbers of sentence pairs in the demonstration."""
-
-    training_pairs: int = 96_000
-    validation_pairs: int = 200
-    pairs_per_length_bin: int = 60
-
-
-DEFAULT_SIZE = Size()
-
-
-def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
+def run(
+    output: str | Path,
+    training_pairs: int = 96_000,
+    validation_pairs: int = 200,
+    pairs_per_length_bin: int = 60,
+) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. InputError if another program's files have the names of the demonstration's. The seed
-    is that of data and weights.
+    stay. InputError if another program's files have the names of the demonstration's.
     """
     started = time.monotonic()
     output = Path(output)
     _claim(output)
     if _export_path(output).exists():
         _remove(output)
-    training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
-    validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
-    lows, per_bin = range(1, TEST_LENGTH, 10), size.pairs_per_length_bin
-    test = [pair for low in lows for pair in generate(per_bin, seed + 2, low, low + 9)]
+    training = _text(generate(training_pairs, seed=1, max_length=TRAINING_LENGTH))
+    validation = _text(generate(validation_pairs, seed=2, max_length=TRAINING_LENGTH))
+    lows = range(1, TEST_LENGTH, 10)
+    test = [pair for low in lows for pair in generate(pairs_per_length_bin, 3, low, low + 9)]
     for name, text in (("train", training), ("valid", validation), ("test", _text(test))):
         _write(output / "text", name, text)
     translators, curves = {}, {}
     for name, architecture in SYSTEMS.items():
-        count = len(training.source)
-        say(f"\n{name}: training on {count:,} pairs of 1 to {TRAINING_LENGTH} tokens")
+        say(f"\n{name}: training on {training_pairs:,} pairs of 1 to {TRAINING_LENGTH} tokens")
         config, cache = _config(architecture), output / "cache"
         if stopped_by := train(config, output / architecture, training, validation, cache):
             raise KeyboardInterrupt(stopped_by)

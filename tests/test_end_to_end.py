@@ -95,8 +95,7 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
     for path in (*kept, *left, marker):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("of an earlier demonstration, or someone's own")
-    size = demo.Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
-    demo.run(tmp_path / "demo", size, 3)
+    demo.run(tmp_path / "demo", training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
     assert all(path.read_text().endswith("someone's own") for path in kept)
     assert not left[0].exists()
     made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}
