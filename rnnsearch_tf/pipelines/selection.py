@@ -218,10 +218,7 @@ def _histogram(scored: Scored, shift: int, cut: Cut) -> np.ndarray:
 
 
 def _total(histograms: Iterable[np.ndarray]) -> np.ndarray:
-    total: np.ndarray = np.zeros(1 << _DIGIT_BITS, np.int64)
-    for histogram in histograms:
-        total = total + histogram
-    return total
+    return sum(histograms, np.zeros(1 << _DIGIT_BITS, np.int64))
 
 
 def _uncut(selection: Selection) -> Cut:
