@@ -25,6 +25,8 @@ Pairs = tuple[list[str], list[str]]
 # Leading bits of the last score that is kept, and the pairs to keep that begin so: uint64 [2], as
 # Beam's integers have a sign.
 Cut: TypeAlias = np.ndarray
+# First row of each shard in the pool; sample, 0 or 1, of each row that is drawn.
+Plan: TypeAlias = tuple[dict[int, int], dict[int, int]]
 # Number of a shard, its scores, and these once more with inf in place of those never to be chosen.
 Scored: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 
@@ -50,13 +52,6 @@ class Selection(NamedTuple):
     order: int
     seed: int
     drop_duplicates: bool = False
-
-
-class _Plan(NamedTuple):
-    """The first row of each shard in the pool, and the rows of the two samples."""
-
-    starts: dict[int, int]
-    samples: tuple[frozenset[int], frozenset[int]]
 
 
 def select_shards(
@@ -161,22 +156,22 @@ def _size(shard: Shard) -> tuple[int, int]:
     return shard.number, sum(1 for _ in _pairs(shard.source, shard.target))
 
 
-def _planned(selection: Selection, sizes: Iterable[tuple[int, int]]) -> _Plan:
+def _planned(selection: Selection, sizes: Iterable[tuple[int, int]]) -> Plan:
     starts, row = {}, 0
     for number, size in sorted(sizes):
         starts[number] = row
         row += size
     samples = two_samples_of_rows(row, len(_in_domain(selection).source), selection.seed)
-    return _Plan(starts, (frozenset(samples[0]), frozenset(samples[1])))
+    return starts, {row: sample for sample, rows in enumerate(samples) for row in rows}
 
 
-def _sampled(shard: Shard, plan: _Plan) -> Iterator[tuple[int, str, str]]:
+def _sampled(shard: Shard, plan: Plan) -> Iterator[tuple[int, str, str]]:
     """Give the shard's pairs that are in a sample, 0 or 1."""
+    starts, sample_of = plan
     pairs = _pairs(shard.source, shard.target)
-    for row, (source, target) in enumerate(pairs, plan.starts[shard.number]):
-        for sample, rows in enumerate(plan.samples):
-            if row in rows:
-                yield sample, source, target
+    for row, (source, target) in enumerate(pairs, starts[shard.number]):
+        if row in sample_of:
+            yield sample_of[row], source, target
 
 
 def _joined(number: int, parts: Mapping[str, Iterable[Any]]) -> Scored:
