@@ -24,11 +24,6 @@ class Item:
     tense: str = ""
     form: str = ""  # of a verb
 
-    @property
-    def is_phrase(self) -> bool:
-        """Whether a symbol is a phrase, not the form of a verb."""
-        return self.symbol not in ("", "V", "H")
-
 
 def _items(text: str, label: str) -> tuple[Item, ...]:
     """Parse a side; words without a label get the given one, or, where it is empty, their place."""
@@ -76,7 +71,8 @@ class Rule:
         self.condition, self.weight = condition, float(weight)
         bounds = [_BOUNDS.get(item.symbol, (1, 1)) for item in self.french]
         self.low, self.high = sum(low for low, _ in bounds), sum(high for _, high in bounds)
-        self.phrases = [item for item in self.english if item.is_phrase]
+        # V and H are forms of a verb, other symbols are phrases.
+        self.phrases = [item for item in self.english if item.symbol not in ("", "V", "H")]
         self.bounds = [_BOUNDS.get(item.symbol, (1, 1)) for item in self.phrases]
 
 
