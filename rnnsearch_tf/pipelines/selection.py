@@ -83,7 +83,7 @@ def select_shards(
             | "Place" >> beam.Values()
         )
     scores = parts | "ByShard" >> beam.CoGroupByKey() | "Join" >> beam.MapTuple(_joined)
-    cut = AsSingleton(once | "Uncut" >> beam.Map(_uncut))
+    cut: Any = np.array([0, selection.keep], np.uint64)
     for shift in _SHIFTS:
         histogram = (
             scores
@@ -214,10 +214,6 @@ def _histogram(scored: Scored, shift: int, cut: Cut) -> np.ndarray:
 
 def _total(histograms: Iterable[np.ndarray]) -> np.ndarray:
     return sum(histograms, np.zeros(1 << _DIGIT_BITS, np.int64))
-
-
-def _uncut(selection: Selection) -> Cut:
-    return np.array([0, selection.keep], np.uint64)
 
 
 def _narrowed(histogram: np.ndarray, cut: Cut) -> Cut:
