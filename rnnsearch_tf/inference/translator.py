@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import tensorflow as tf
 
@@ -50,7 +50,6 @@ _PAIRS_AT_ONCE = 64  # likewise; α is kept for each
 
 Lines = Line | Sequence[Line]
 Targets = Target | Sequence[Target]
-Item = TypeVar("Item")
 
 
 class Translator:
@@ -258,7 +257,6 @@ class Translator:
             TypeError: the text is not a string.
         """
         lines = checked_lines(text)
-        is_single = isinstance(text, Line)
         stream = self.translate_stream(
             lines,
             beam_size=beam_size,
@@ -266,8 +264,7 @@ class Translator:
             return_alignment=return_alignment,
             split_sentences=split_sentences,
         )
-        results = _collected(stream, len(lines), progress and not is_single)
-        return results[0] if is_single else results
+        return _collected(stream, len(lines), isinstance(text, Line), progress)
 
     def translate_stream(
         self,
@@ -599,20 +596,19 @@ class Translator:
 
 
 def _of_pairs(
-    stream: Callable[[Iterable[tuple[Line, Target]]], Iterator[Item]],
+    stream: Callable[[Iterable[tuple[Line, Target]]], Iterator[Any]],
     source: Lines,
     target: Targets,
     progress: bool,
 ) -> Any:
-    """Return a stream's result for a sentence and its translation, or its results for lists."""
     pairs = given_pairs.checked_pairs(source, target)
-    is_single = isinstance(source, Line)
-    results = _collected(stream(pairs), len(pairs), progress and not is_single)
+    return _collected(stream(pairs), len(pairs), isinstance(source, Line), progress)
+
+
+def _collected(stream: Iterator[Any], total: int, is_single: bool, progress: bool) -> Any:
+    """Return the one result, or a list of all."""
+    results = list(counted(stream, "line", total) if progress and not is_single else stream)
     return results[0] if is_single else results
-
-
-def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
-    return list(counted(stream, "line", total) if progress else stream)
 
 
 def _lengths(lines: Sequence[Line], tokenizer: Tokenizer) -> list[int]:
