@@ -74,6 +74,8 @@ class TextModel(tf.Module):
         super().__init__()
         self.source = source
         self.target = target
+        # Whether the model's tokens are parts of words.
+        self.has_subwords = splits_words(source.tokenizer) or splits_words(target.tokenizer)
         if self.has_subwords:  # a training run says so, other options may not
             decoding = dataclasses.replace(config.decoding, allow_unknown=False)
             config = dataclasses.replace(config, decoding=decoding)
@@ -149,11 +151,6 @@ class TextModel(tf.Module):
         self._prepared = PreparedWeights(
             lambda: self.model.step_weights(bfloat16, all_words, tabulate=True)
         )
-
-    @property
-    def has_subwords(self) -> bool:
-        """Whether the model's tokens are parts of words."""
-        return splits_words(self.source.tokenizer) or splits_words(self.target.tokenizer)
 
     @property
     def model(self) -> TranslationModel | Ensemble:
