@@ -7,15 +7,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.given_texts import (
-    Line,
-    Target,
-    decoded,
-    described,
-    each_line,
-    each_pair,
-    is_series,
-)
+from rnnsearch_tf.given_texts import Line, Target, described, each_line, each_pair, is_series
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
@@ -71,11 +63,6 @@ def tokens_of_pairs(
         for result in results
     ]
     return [tokens[:max_length] for tokens in source], target
-
-
-def text_of(target: Target) -> str:
-    """Return the text of a translation."""
-    return decoded(target if isinstance(target, Line) else target.text)
 
 
 def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> Line | Hypothesis:

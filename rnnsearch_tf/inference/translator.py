@@ -19,7 +19,7 @@ from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
-from rnnsearch_tf.given_texts import Line, Target, checked_text, each_line, each_pair
+from rnnsearch_tf.given_texts import Line, Target, checked_text, decoded, each_line, each_pair
 from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import checked_lines, padded, ragged
 from rnnsearch_tf.inference.loading import load_export, load_text_model
@@ -35,7 +35,6 @@ from rnnsearch_tf.results import (
     Alignment,
     Hypothesis,
     Translation,
-    received_score,
     received_scores,
     received_weights,
 )
@@ -436,15 +435,16 @@ class Translator:
         for window in text_windows(each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
             outputs = self._scored(source, target)
-            scores = outputs["score"].numpy()
+            scores = received_scores(outputs["score"].numpy())
             of_tokens = outputs["token_scores"].numpy() if "token_scores" in outputs else None
             side = self._sides[1]
             for i, (tokens, read) in enumerate(zip(target, side.words(target), strict=True)):
                 own = () if of_tokens is None else received_scores(of_tokens[i, : len(tokens) + 1])
+                given = window[i][1]
                 yield Hypothesis(
-                    given_pairs.text_of(window[i][1]),
+                    decoded(given if isinstance(given, Line) else given.text),
                     read.words,
-                    received_score(float(scores[i])),
+                    scores[i],
                     None,
                     pieces=given_pairs.decoded_with_end(tokens) if side.has_subwords else (),
                     word_scores=read.sums(own),
