@@ -27,12 +27,6 @@ class Spelling(NamedTuple):
     begins_word: Bool[Tensor, "K"]  # whether it can stand behind a whole word
     are_parts: bool  # whether several make a word
 
-    def of(self, words: Int[Tensor, "C"]) -> Spelling:
-        """The spelling of some words."""
-        return self._replace(
-            texts=tf.gather(self.texts, words), begins_word=tf.gather(self.begins_word, words)
-        )
-
 
 class Prefix(NamedTuple):
     """The prefixes of B translations, in the words that are predicted."""
@@ -60,10 +54,13 @@ class PrefixConstraint(NamedTuple):
         """The same in indices of some words, the special tokens first; None: of all words."""
         if words is None:
             return self
-        size = tf.shape(self.spelling.texts)
-        indices = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), size)
+        texts, begins_word, are_parts = self.spelling
+        indices = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), tf.shape(texts))
         forced = tf.where(self.prefix.forced > 0, tf.gather(indices, self.prefix.forced), 0)
-        return PrefixConstraint(self.prefix._replace(forced=forced), self.spelling.of(words))
+        return PrefixConstraint(
+            self.prefix._replace(forced=forced),
+            Spelling(tf.gather(texts, words), tf.gather(begins_word, words), are_parts),
+        )
 
 
 class _Progress(NamedTuple):
