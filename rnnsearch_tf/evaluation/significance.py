@@ -12,6 +12,7 @@ compares |d_k| − mean |d_k| with |d| instead: its p is about half of this one.
 equal, p is 1; of fewer than 10 sentences there is none.
 """
 
+import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -114,20 +115,14 @@ def difference(
     )
 
 
-class _Pair:
-    """Scores two systems at once, from the statistics of one behind those of the other."""
-
-    def __init__(self, metric: Any):
-        self._metric = metric
-
-    def _compute_score_from_stats(self, statistics: Any) -> list[float]:
-        sides = np.split(statistics, 2)
-        return [self._metric._compute_score_from_stats(side).score for side in sides]
-
-
 def _drawn(metric: Any, ours: list[Any], theirs: list[Any]) -> np.ndarray:
     """Score both sides of the drawn test sets, [2, N]; the signature gets their number."""
     both = [[*one, *other] for one, other in zip(ours, theirs, strict=True)]
+
+    def compute(statistics: np.ndarray) -> list[float]:
+        return [metric._compute_score_from_stats(side).score for side in np.split(statistics, 2)]
+
+    pair = types.SimpleNamespace(_compute_score_from_stats=compute)
     metric.n_bootstrap = metrics.SAMPLES
-    metric.seed, scores = _bootstrap_resample(both, _Pair(metric), metrics.SAMPLES)
+    metric.seed, scores = _bootstrap_resample(both, pair, metrics.SAMPLES)
     return np.array(scores).T
