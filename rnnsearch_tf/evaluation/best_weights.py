@@ -7,20 +7,17 @@ from typing import Any
 from rnnsearch_tf.config import TrainingConfig
 
 
-def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
+def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:
     """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
 
-    Weights whose NLL is not finite are never the best: −∞. Those whose BLEU is below 1 rank below
-    all others, by −NLL: such a BLEU says nothing.
+    It is of the weights that a record of training.jsonl, with BLEU, is about. Weights whose NLL is
+    not finite are never the best: −∞. Those whose BLEU is below 1 rank below all others, by −NLL:
+    such a BLEU says nothing.
     """
-    if not math.isfinite(nll_per_token):
+    nll, bleu = record["nll_per_token"], record["bleu"]
+    if not math.isfinite(nll):
         return -math.inf
-    return -nll_per_token if config.early_stopping == "nll" or bleu < 1 else bleu
-
-
-def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:
-    """Return the score of the weights that a record of training.jsonl, with BLEU, is about."""
-    return selection_score(config, record["nll_per_token"], record["bleu"])
+    return -nll if config.early_stopping == "nll" or bleu < 1 else bleu
 
 
 def stops_early(config: TrainingConfig, records: Sequence[Mapping[str, Any]]) -> bool:

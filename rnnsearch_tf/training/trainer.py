@@ -17,7 +17,7 @@ from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, TemporaryError, first_line
-from rnnsearch_tf.evaluation.best_weights import record_score, selection_score, stops_early
+from rnnsearch_tf.evaluation.best_weights import record_score, stops_early
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import read_updates
@@ -299,7 +299,7 @@ class Trainer:
         record |= {"hardware": self._train_step.hardware, "software": self._software}
         is_best = True
         if evaluation is not None:
-            score = selection_score(self._config, evaluation.nll_per_token, evaluation.bleu)
+            score = record_score(self._config, record)
             is_best = score > state.best
             state.best = max(score, state.best)
         state.evaluations += 1
