@@ -40,7 +40,8 @@ def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[s
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>
-        lacking = _lacking(side[1])
+        single_bytes = (i for i, token in enumerate(side[1].tokens) if BYTE.fullmatch(token))
+        lacking = {UNK, *single_bytes}  # what stands for other words
         unknown = sum(i in lacking for row in rows for i in row)
         kind, said = "words", "are unknown to the model"
         if splits_words(side[0]):
@@ -52,11 +53,6 @@ def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[s
                 "training text was?"
             )
     return problems
-
-
-def _lacking(vocabulary: Vocabulary) -> set[int]:
-    """Return the ids of what stands for other words: [UNK], and of subwords the single bytes."""
-    return {UNK, *(i for i, token in enumerate(vocabulary.tokens) if BYTE.fullmatch(token))}
 
 
 def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:
