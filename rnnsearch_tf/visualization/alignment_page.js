@@ -116,9 +116,9 @@ class AlignmentView {
   tap(element) {
     const place = this.places.get(element);
     if (!place) return;
-    const { i, j } = place;
-    if (element.matches("td")) moveFocus(this.matrix.querySelector("td[tabindex='0']"), element);
-    else focusWord(i === null ? this.sourceWords[j] : this.targetWords[i]);
+    const word = place.i === null ? this.sourceWords[place.j] : this.targetWords[place.i];
+    const to = element.matches("td") ? element : word;
+    moveFocus(to.closest(".matrix, .words").querySelector("[tabindex='0']"), to);
   }
 
   key(event) {
@@ -246,10 +246,6 @@ function nextWord({ key, target }) {
   return there === undefined ? undefined : row[there] ?? null;
 }
 
-function focusWord(word) {
-  moveFocus(word.parentElement.querySelector("[tabindex='0']"), word);
-}
-
 // The one element of a group that Tab reaches becomes `to`; nothing where there is none.
 function moveFocus(from, to) {
   if (!to) return;
@@ -263,7 +259,6 @@ function quoted(word) {
   return `“\u2068${word}\u2069”`;
 }
 
-// A new element with attributes, empty ones left out, and text; text is never taken for markup.
 // Most letters decide: the first ones may be a foreign name.
 function direction(words) {
   const text = words.filter((word) => word !== END).join(" ");
@@ -271,6 +266,7 @@ function direction(words) {
   return 2 * count(FROM_THE_RIGHT) > count(/\p{L}/gu) ? "rtl" : "ltr";
 }
 
+// A new element with attributes, empty ones left out, and text; text is never taken for markup.
 function make(name, attributes = {}, text = "") {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
