@@ -283,6 +283,7 @@ def own_fonts() -> Iterator[None]:
 
     before = list(font_manager.fontManager.ttflist)
     fonts._families_for.cache_clear()
+    fonts._warn_once.cache_clear()
     yield
     font_manager.fontManager.ttflist[:] = before
     fonts._families_for.cache_clear()

@@ -30,15 +30,14 @@ def font_families(texts: Iterable[str]) -> list[str]:
     """Return the families that Matplotlib needs to draw texts: its own, then others for the rest.
 
     Warns where no installed font has a letter, or where letters join or run from the right and
-    this Matplotlib does not shape them (`UserWarning`s of one text each, so that Python shows
-    them once).
+    this Matplotlib does not shape them, once each.
     """
     letters = frozenset(letter for text in texts for letter in text if _is_drawn(letter))
     families, missing = _families_for(letters)
     if missing:
-        warnings.warn(NO_FONT, stacklevel=2)
+        _warn_once(NO_FONT)
     if matplotlib.__version_info__ < _SHAPES and any(map(_needs_shaping, letters)):
-        warnings.warn(NOT_SHAPED, stacklevel=2)
+        _warn_once(NOT_SHAPED)
     return list(families)
 
 
@@ -53,6 +52,12 @@ def figure_fonts(texts: Iterable[str]) -> Iterator[list[str]]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
             yield families
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    # `figure_fonts` has `catch_warnings`, which makes Python forget what it has shown.
+    warnings.warn(text, stacklevel=3)
 
 
 @functools.lru_cache(maxsize=1_000)

@@ -5,7 +5,14 @@ import warnings
 import pytest
 from made_font import FIRST, SECOND, THIRD, install_font
 
-from rnnsearch_tf.visualization.fonts import DEFAULT, NO_FONT, NOT_SHAPED, font_families
+from rnnsearch_tf.visualization import fonts
+from rnnsearch_tf.visualization.fonts import (
+    DEFAULT,
+    NO_FONT,
+    NOT_SHAPED,
+    figure_fonts,
+    font_families,
+)
 
 
 def test_matplotlibs_own_font_does_for_what_it_has():
@@ -26,7 +33,8 @@ def test_letters_that_no_font_has_are_told_of_once(own_fonts, tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for letter in (SECOND, THIRD, SECOND):
-            assert font_families([FIRST + letter]) == [DEFAULT, "Made Sans"]
+            with figure_fonts([FIRST + letter]) as families:
+                assert families == [DEFAULT, "Made Sans"]
         assert font_families(["a"]) == [DEFAULT]
     assert [str(warning.message) for warning in caught] == [NO_FONT]
 
@@ -44,6 +52,7 @@ def test_a_font_that_is_gone_is_passed_over(own_fonts, tmp_path):
 def test_an_older_matplotlib_does_not_arrange_letters(monkeypatch, text, warns):
     for version in ((3, 10, 8), (3, 11, 0)):
         monkeypatch.setattr("matplotlib.__version_info__", version)
+        fonts._warn_once.cache_clear()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             font_families([text])
