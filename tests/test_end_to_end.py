@@ -75,7 +75,9 @@ def test_an_export_carries_its_vocabularies(exported, model_dir):
 
 def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "train", lambda *_: signal.SIGTERM)
-    monkeypatch.setattr(demo, "generate", lambda n, *rest: generate(min(n, 50), *rest))
+    monkeypatch.setattr(
+        demo, "generate", lambda n, *rest, **named: generate(min(n, 50), *rest, **named)
+    )
     assert demo_script.run([f"--output={tmp_path / 'demo'}"]) == 128 + signal.SIGTERM
 
 
