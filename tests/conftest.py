@@ -287,3 +287,4 @@ def own_fonts() -> Iterator[None]:
     yield
     font_manager.fontManager.ttflist[:] = before
     fonts._families_for.cache_clear()
+    fonts._warn_once.cache_clear()

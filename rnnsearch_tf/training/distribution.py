@@ -168,7 +168,7 @@ class Workers:
 
     def broadcast(self, values: ArrayLike) -> tf.Tensor:
         """Return the chief's values, float64 [N], on every worker; waits until all call this."""
-        return self._sum(values, chief_only=True)
+        return self._sum(tf.constant(values, tf.float64), chief_only=True)
 
     # The signature gives one graph for all lengths: TensorFlow warns of repeated tracing.
     @graph_function(input_signature=[tf.TensorSpec([None], tf.float64), tf.TensorSpec([], tf.bool)])

@@ -291,6 +291,12 @@ def test_one_worker_broadcasts_to_itself():
     workers = Workers(build_strategy("one"))
     assert workers.is_chief
     assert workers.broadcast(np.array([1.5, np.nan]))[0] == 1.5
+    workers.check_same("the same text", "another one")
+    tf.config.run_functions_eagerly(True)  # as one does to debug, and then nothing is converted
+    try:
+        workers.check_same("the same text", "another one")
+    finally:
+        tf.config.run_functions_eagerly(False)
 
 
 # --- Keras's own loop -----------------------------------------------------------------------------
