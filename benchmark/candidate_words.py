@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import one_line
 import tensorflow as tf
 from measure import say
 
@@ -113,4 +114,4 @@ def _measured(lists: CandidateLists, steps: list[_Steps], size: int) -> dict[str
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import one_line
 import workloads
 
 _FOLDER = Path(__file__).parent
@@ -154,4 +155,4 @@ def _ratio(figures: Figures, row: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -16,6 +16,8 @@ import string
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import one_line
+
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
 
 Pair = tuple[str, str]
@@ -156,4 +158,4 @@ def _without_full_stop(pair: Pair) -> Pair | None:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

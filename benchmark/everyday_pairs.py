@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import one_line
 from copied_pairs import Pair, amount, time_of_day, write_pairs
 
 from rnnsearch_tf.synthetic.grammar import generate
@@ -101,4 +102,4 @@ def _grammatical(count: int, seed: int) -> Iterator[Pair]:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -10,6 +10,8 @@ import argparse
 import random
 import sys
 
+import one_line
+
 from rnnsearch_tf.text.subword_sampling import exchange_letters
 
 
@@ -19,9 +21,11 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1, help="of the words, 0 to 1")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if not 0 <= arguments.share <= 1:
+        parser.error(f"--share {arguments.share:g} is not between 0 and 1")
     random_numbers = random.Random(arguments.seed)
     sys.stdout.write(exchange_letters(sys.stdin.read(), arguments.share, random_numbers))
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

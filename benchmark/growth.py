@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import measure
 import numpy as np
+import one_line
 import search_speed
 import tensorflow as tf
 import training_speed
@@ -210,4 +211,4 @@ def _reading(pairs: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 import measure
+import one_line
 
 from rnnsearch_tf.config import Batching, TrainingConfig
 from rnnsearch_tf.data.batching import batch_count, count_lengths, training_batches
@@ -131,4 +132,4 @@ def _cpu_seconds() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

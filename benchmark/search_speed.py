@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import measure
 import numpy as np
+import one_line
 import tensorflow as tf
 import workloads
 
@@ -122,4 +123,4 @@ def _forced_search(
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -10,13 +10,13 @@ import argparse
 import dataclasses
 import functools
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import one_line
 import tensorflow as tf
 from measure import say
 
@@ -115,7 +115,7 @@ def measure_weights(
         )
 
 
-def main() -> int:
+def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model_dir", type=Path, required=True)
@@ -135,8 +135,7 @@ def main() -> int:
         measure_weights(
             arguments.model_dir, Path(name) / "b", source, reference, arguments.beam_size
         )
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    one_line.run(main)

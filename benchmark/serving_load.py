@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import grpc
 import numpy as np
+import one_line
 import tensorflow as tf
 from measure import say
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
@@ -223,4 +224,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    one_line.run(main)

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import measure
 import numpy as np
+import one_line
 import workloads
 
 from rnnsearch_tf import threads
@@ -91,4 +92,4 @@ def _train_step(model: TranslationModel, training: TrainingConfig) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import one_line
 import workloads
 
 from rnnsearch_tf import PRESETS
@@ -76,4 +77,4 @@ def table(
 
 
 if __name__ == "__main__":
-    main()
+    one_line.run(main)

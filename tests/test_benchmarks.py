@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmark"))
 import compare
 import copied_pairs
 import everyday_pairs
+import one_line
 
 FOLDER = Path(compare.__file__).parent
 
@@ -75,6 +76,17 @@ def test_everyday_pairs_are_filled_in_alike_on_both_sides():
     # Before a verb, "de le" is right.
     wrong = re.compile(r"\bde les? (?!((lui|leur) )?\w+([ei]r|re)\b)")
     assert not any(wrong.search(target) for _, target in made)
+
+
+def test_bad_input_is_one_line(monkeypatch, tmp_path, capsys):
+    missing = tmp_path / "missing.en"
+    flags = [f"--source={missing}", f"--target={missing}", f"--output={tmp_path / 'copied'}"]
+    monkeypatch.setattr(sys, "argv", ["benchmark/copied_pairs.py", *flags])
+    with pytest.raises(SystemExit) as ended:
+        one_line.run(copied_pairs.main)
+    assert ended.value.code == 1
+    said = f"copied_pairs.py: {missing}: No such file or directory\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.slow
