@@ -168,7 +168,7 @@ class Workers:
 
     def broadcast(self, values: ArrayLike) -> tf.Tensor:
         """Return the chief's values, float64 [N], on every worker; waits until all call this."""
-        return self._sum(tf.constant(values, tf.float64), chief_only=True)
+        return self._sum(values, chief_only=True)
 
     # The signature gives one graph for all lengths: TensorFlow warns of repeated tracing.
     @graph_function(input_signature=[tf.TensorSpec([None], tf.float64), tf.TensorSpec([], tf.bool)])
@@ -184,5 +184,6 @@ class Workers:
             mine = tf.where(counts, values, tf.zeros_like(values))
             return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
 
-        summed = self.strategy.run(reduce, (values,))
+        # In eager mode, no signature has made them float64.
+        summed = self.strategy.run(reduce, (tf.convert_to_tensor(values, tf.float64),))
         return self.strategy.experimental_local_results(summed)[0]

@@ -292,7 +292,7 @@ def test_one_worker_broadcasts_to_itself():
     assert workers.is_chief
     assert workers.broadcast(np.array([1.5, np.nan]))[0] == 1.5
     workers.check_same("the same text", "another one")
-    tf.config.run_functions_eagerly(True)  # as one does to debug, and then nothing is converted
+    tf.config.run_functions_eagerly(True)  # as one does to debug
     try:
         workers.check_same("the same text", "another one")
     finally:
