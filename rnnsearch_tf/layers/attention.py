@@ -68,14 +68,15 @@ def align_gradient(
     alignment: Float[Tensor, "B Tx"],
     query: Float[Tensor, "B n_a"],
     keys: Float[Tensor, "B Tx n_a"],
-) -> tuple[Float[Tensor, "B Tx n_a"], Float[Tensor, "n_a"]]:
-    """Return w and ∂v_a for one query a sentence; the factor v_a is left to the caller.
+) -> tuple[Float[Tensor, "B Tx"], Float[Tensor, "B Tx n_a"], Float[Tensor, "n_a"]]:
+    """Return ∂e, w and ∂v_a for one query a sentence, from which the caller gets ∂k and ∂q.
 
     With u_j = tanh(q + k_j) and δ_j = ∂L/∂α_j:
 
         ∂e_j = α_j (δ_j − Σ_k α_k δ_k)              the softmax
-        w_j  = ∂e_j (1 − u_j²)                      tanh' = 1 − tanh²
-        ∂k_j = v_a ∘ w_j,  ∂q = v_a ∘ Σ_j w_j
+        w_j  = ∂e_j u_j²
+        ∂k_j = v_a ∘ (∂e_j − w_j)                   tanh' = 1 − tanh²
+        ∂q   = Σ_j ∂k_j = −v_a ∘ Σ_j w_j            Σ_j ∂e_j = 0
         ∂v_a = Σ_j ∂e_j u_j
     """
     weighted = alignment * upstream
@@ -83,7 +84,7 @@ def align_gradient(
     hidden = ops.tanh(ops.expand_dims(query, 1) + keys)  # u
     rows = ops.reshape(hidden, (-1, keys.shape[-1]))
     grad_v = ops.matmul(ops.reshape(grad_energies, (1, -1)), rows)[0]
-    return ops.expand_dims(grad_energies, 2) * (1 - ops.square(hidden)), grad_v
+    return grad_energies, ops.expand_dims(grad_energies, 2) * ops.square(hidden), grad_v
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

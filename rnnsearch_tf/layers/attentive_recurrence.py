@@ -117,39 +117,39 @@ def _gradient(
 
         ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
         ∂c_i += Cᵀ ∂a_i,  ∂α_ij += h_j · ∂c_i,  ∂h_j += α_ij ∂c_i
-        ∂q_i, ∂k_j, ∂v_a   as in `align_gradient`; ∂k_j and ∂v_a are summed over i
+        ∂q_i, ∂k_j, ∂v_a   as in `align_gradient`; ∂e_j, w_j and ∂v_a are summed over i
         ∂s_{i-1} += W_aᵀ ∂q_i + U_zᵀ ∂a_zi + U_rᵀ ∂a_ri
         ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ, likewise ∂U_z and ∂U_r of ∂a_zi and ∂a_ri
         ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂ã_i [r_i ∘ s_{i-1}]ᵀ
     """
     W_a_U_gates_T, C_T, U_T = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
-    annotations_T = ops.transpose(annotations, (0, 2, 1))
     before = previous_states(outputs.states, start)
 
     def step(carry: Any, position: Any) -> Any:
-        grad_state, grad_hidden_sum, grad_v_sum = carry
+        grad_state, weighted_sum, grad_v_sum = carry
         upstream_i, state, alignment, (query, gates) = position
         grad_state, grad_gates, grad_candidate = gated_update_gradient(
             grad_state + upstream_i.states, state, gates, U_T
         )
         grad_inputs = ops.concatenate([grad_gates, grad_candidate], axis=-1)
         grad_context = upstream_i.contexts + product(grad_inputs, C_T)
-        grad_alignment = product_of_each(ops.expand_dims(grad_context, 1), annotations_T)
+        grad_alignment = product_of_each(ops.expand_dims(grad_context, 1), annotations, True)
         grad_alignment = upstream_i.alignments + ops.squeeze(grad_alignment, 1)
-        grad_hidden, grad_v = align_gradient(grad_alignment, alignment, query, keys)
-        grad_query = weights.v_a * ops.sum(grad_hidden, axis=1)
+        grad_energies, weighted, grad_v = align_gradient(grad_alignment, alignment, query, keys)
+        grad_query = -weights.v_a * ops.sum(weighted, axis=1)
         grad_state += product(ops.concatenate([grad_query, grad_gates], axis=-1), W_a_U_gates_T)
-        carry = (grad_state, grad_hidden_sum + grad_hidden, grad_v_sum + grad_v)
-        return carry, (grad_inputs, grad_query, grad_context)
+        carry = (grad_state, weighted_sum + weighted, grad_v_sum + grad_v)
+        return carry, (grad_inputs, grad_query, grad_context, grad_energies)
 
     zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.v_a))
-    (grad_start, grad_hidden, grad_v), (grad_inputs, grad_queries, grad_contexts) = scan(
+    (grad_start, weighted, grad_v), (grad_inputs, grad_queries, grad_contexts, grad_energies) = scan(
         step,
         zeros,
         (upstream, before, outputs.alignments, kept),
-        (inputs[0], kept.query[0], outputs.contexts[0]),
+        (inputs[0], kept.query[0], outputs.contexts[0], outputs.alignments[0]),
         reverse=True,
     )
+    grad_keys = weights.v_a * (ops.expand_dims(ops.sum(grad_energies, axis=0), 2) - weighted)
     grad_annotations = ops.matmul(
         ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(grad_contexts, (1, 0, 2))
     )
@@ -162,4 +162,4 @@ def _gradient(
         U=outer_product(kept.gates.r * before, grad_candidates, dtype),
         v_a=grad_v,
     )
-    return grad_inputs, grad_start, grad_annotations, weights.v_a * grad_hidden, *grad_weights
+    return grad_inputs, grad_start, grad_annotations, grad_keys, *grad_weights

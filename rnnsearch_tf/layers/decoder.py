@@ -153,6 +153,18 @@ class Decoder(PreciseLayer):
         Returns:
             The outputs [B, Ty, ...]. Those at i depend on `target[:, :i]` only.
         """
+        outputs = self.unroll(target, annotations, summary, annotations_mask, training)
+        return DecoderOutputs(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
+
+    def unroll(
+        self,
+        target: Int[Tensor, "B Ty"],
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        annotations_mask: Bool[Tensor, "B Tx"] | None,
+        training: bool,
+    ) -> DecoderOutputs:
+        """Return the outputs of `call` with the target's positions in front: [Ty, B, ...]."""
         annotations, summary = self.wide(annotations), self.wide(summary)
         words = self.embedding(ops.transpose(target), training=training)  # [Ty, B, m]
         previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
@@ -167,8 +179,7 @@ class Decoder(PreciseLayer):
         states, contexts, alignments = unroll(inputs, start, annotations, annotations_mask)
         if not self.updates_first:
             states = previous_states(states, start)
-        outputs = DecoderOutputs(states, previous, contexts, alignments)
-        return DecoderOutputs(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
+        return DecoderOutputs(states, previous, contexts, alignments)
 
     def compute_output_spec(self, target: Any, annotations: Any, *_: Any, **named: Any) -> Any:
         """Return the outputs of a functional model, without tracing `call`."""

@@ -13,9 +13,6 @@ from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.layers.precision import PreciseLayer
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
-CLOSED = -1e9  # an input whose sigmoid is 0: the update gate z is closed, and the state is kept
-
-
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class Encoder(PreciseLayer):
     """Annotations of a source sentence.
@@ -98,7 +95,7 @@ class Encoder(PreciseLayer):
             and the summary that s_0 is made from: ←h_1, or →h_Tx without a backward network. Both
             have the same dropout.
         """
-        real = ops.transpose(_real(source, mask))  # [Tx, B]
+        real = ops.cast(ops.transpose(_real(source, mask)), self.variable_dtype)[:, :, None]
         words = self.embedding(ops.transpose(source), training=training)  # [Tx, B, m]
         states = self._unroll(self.forward_cell, words, real)  # [Tx, B, n]
         if self.backward_cell is not None:
@@ -132,13 +129,12 @@ class Encoder(PreciseLayer):
         self,
         cell: GRUCell,
         words: Float[Tensor, "Tx B m"],
-        real: Bool[Tensor, "Tx B"],
+        real: Float[Tensor, "Tx B 1"],
         reverse: bool = False,
     ) -> Float[Tensor, "Tx B n"]:
         inputs = cell.project(words)  # [Tx, B, 3n]
-        inputs = ops.where(ops.expand_dims(real, 2), inputs, CLOSED)
         start = ops.zeros_like(inputs[0, :, : self.units])
-        return cell.unroll(inputs, start, reverse)
+        return cell.unroll(inputs, start, reverse, real)
 
 
 def _real(source: Any, mask: Any) -> Any:

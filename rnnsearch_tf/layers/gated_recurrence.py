@@ -30,6 +30,7 @@ def gated_update(
     candidate_inputs: Float[Tensor, "*rows n"],  # a
     state: Float[Tensor, "*rows n"],  # s
     U: Float[Tensor, "n n"],  # of the candidate, stored transposed
+    real: Float[Tensor, "*rows 1"] | None = None,  # 0 where z is closed and the state is kept
 ) -> tuple[Float[Tensor, "*rows n"], Gates]:
     """Return the next state of a gated unit, and its gates.
 
@@ -39,6 +40,8 @@ def gated_update(
     In training, `gated_update_gradient` is its derivative.
     """
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
+    if real is not None:
+        z *= real
     candidate = ops.tanh(candidate_inputs + product(r * state, U))
     return state + z * (candidate - state), Gates(z, r, candidate)
 
@@ -76,14 +79,15 @@ def gated_recurrence(
     U: Float[Tensor, "n n"],  # of the candidate
     dtype: str,  # of the products
     reverse: bool = False,
+    real: Float[Tensor, "T B 1"] | None = None,  # 0 at padding, where the state is kept, otherwise 1
 ) -> Float[Tensor, "T B n"]:
     """Unroll over the inputs, from the last with `reverse`; return the state after each."""
     if keras.backend.backend() == "torch":
-        return _unroll(inputs, start, U_gates, U, dtype, reverse)[0]
+        return _unroll(inputs, start, U_gates, U, dtype, reverse, real)[0]
 
     @ops.custom_gradient
     def states_with_gradient(inputs: Any, start: Any, U_gates: Any, U: Any) -> Any:
-        states, gates = _unroll(inputs, start, U_gates, U, dtype, reverse)
+        states, gates = _unroll(inputs, start, U_gates, U, dtype, reverse, real)
 
         def gradient(upstream: Any) -> tuple[Any, ...]:
             return _gradient(upstream, inputs, start, states, gates, U_gates, U, dtype, reverse)
@@ -94,17 +98,19 @@ def gated_recurrence(
 
 
 def _unroll(
-    inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool
+    inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool, real: Any
 ) -> tuple[Any, Gates]:
     U_gates, U = ops.cast(U_gates, dtype), ops.cast(U, dtype)
 
-    def step(state: Any, inputs_t: Any) -> Any:
+    def step(state: Any, position: Any) -> Any:
+        inputs_t, *real_t = position
         gate_inputs, candidate_inputs = split_columns(inputs_t, 2 * state.shape[-1])
         gate_inputs = gate_inputs + product(state, U_gates)
-        state, gates = gated_update(gate_inputs, candidate_inputs, state, U)
+        state, gates = gated_update(gate_inputs, candidate_inputs, state, U, *real_t)
         return state, (state, gates)
 
-    return scan(step, start, inputs, (start, Gates(start, start, start)), reverse)[1]
+    positions = (inputs,) if real is None else (inputs, real)
+    return scan(step, start, positions, (start, Gates(start, start, start)), reverse)[1]
 
 
 def _gradient(

@@ -64,10 +64,11 @@ class _GatedUnit(PreciseLayer):
         inputs: Float[Tensor, "T B three_n"],
         start: Float[Tensor, "B n"],
         reverse: bool = False,
+        real: Float[Tensor, "T B 1"] | None = None,
     ) -> Float[Tensor, "T B n"]:
         """Return the states after each of the inputs, from the first or from the last."""
         U_gates, U = self.recurrent_weights
-        return gated_recurrence(inputs, start, U_gates, U, self.compute_dtype, reverse)
+        return gated_recurrence(inputs, start, U_gates, U, self.compute_dtype, reverse, real)
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

@@ -133,14 +133,16 @@ def outer_product(
     return ops.cast(ops.matmul(ops.transpose(x2), y2), x.dtype)
 
 
-def product_of_each(x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]) -> Float[Tensor, "B a c"]:
-    """X y of each sentence: the many small products of an attention."""
+def product_of_each(
+    x: Float[Tensor, "B a b"], y: Float[Tensor, "B _ _"], transposed: bool = False
+) -> Float[Tensor, "B a c"]:
+    """X y of each sentence, or x yᵀ if `transposed`: the many small products of an attention."""
     if keras.backend.backend() != "tensorflow" or x.dtype == "float16":
-        return ops.matmul(x, y)
+        return ops.matmul(x, ops.transpose(y, (0, 2, 1)) if transposed else y)
     import tensorflow as tf
 
     # `tf.matmul` goes through oneDNN, which takes three times as long for matrices this small.
-    return tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype)
+    return tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype, adj_y=transposed)
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@
 
 * model: a `TranslationModel`;
 * batch: its tensors by name, as `data.batching.training_batches` makes them;
-* outputs: the `DecoderOutputs` [B, Ty, ...] of the batch, which all losses share; in training with
-  R-Drop, of two forward passes over it, concatenated: [2B, Ty, ...];
+* outputs: the `DecoderOutputs` [Ty, B, ...] of the batch, which all losses share; in training with
+  R-Drop, of two forward passes over it, concatenated: [Ty, 2B, ...];
 * training: whether dropout acts.
 
 The training loss is their sum, weighted by `TrainingConfig.loss_weights`, divided by the number of
@@ -96,7 +96,7 @@ def guided_alignment(
     model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool
 ) -> LossTotal:
     """Σ H(A_i, α_i) over the target words with a link, and their number; of the first pass."""
-    alignment = outputs.alignment
+    alignment = ops.transpose(outputs.alignment, (1, 0, 2))  # [B, Ty, Tx]
     if training and model.config.r_drop:
         alignment = alignment[: ops.shape(batch["guide"])[0]]
     losses = alignment_cross_entropy(alignment, batch["guide"])
@@ -112,7 +112,7 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderOutputs, bool], LossT
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderOutputs,  # [B, Ty, ...], of R-Drop [2B, ...]; that tokens are predicted from
+    outputs: DecoderOutputs,  # [Ty, B, ...], of R-Drop [Ty, 2B, ...], from `Decoder.unroll`
     target: Int[Tensor, "B Ty"],  # ids, padding 0
     training: bool = False,  # whether dropout acts
     smoothing: float = 0.0,  # see `output_cross_entropy`
@@ -123,19 +123,18 @@ def token_losses(
 
     Padding is gathered out before the softmax, where most of the time goes.
     """
+    hidden = readout.maxout(outputs.state, outputs.words, outputs.context, training)
+    (_, columns, size), (sentences, positions) = ops.shape(hidden), ops.shape(target)
     tokens = ops.reshape(target, (-1,))
-    inputs = (outputs.state, outputs.words, outputs.context)
-    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in inputs)
-    if not padding:
-        indices = ops.nonzero(tokens)[0]
-        rows = ops.concatenate([indices, indices + ops.size(tokens)]) if r_drop else indices
-        tokens = ops.take(tokens, indices)
-        state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
+    chosen = ops.arange(ops.size(tokens)) if padding else ops.nonzero(tokens)[0]
+    rows = chosen % positions * columns + chosen // positions  # of [Ty · B, l]
+    if r_drop:
+        rows = ops.concatenate([rows, rows + sentences])
     return output_cross_entropy(
-        readout.maxout(state, words, context, training),
+        ops.take(ops.reshape(hidden, (-1, size)), rows, axis=0),
         readout.W_o,
         readout.b,
-        tokens,
+        ops.take(tokens, chosen),
         readout.compute_dtype,
         smoothing,
         r_drop,
@@ -167,6 +166,9 @@ def output_cross_entropy(
     loss of a token is the mean of both cross-entropies plus α/4 (KL(p‖p') + KL(p'‖p)), where
 
         KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
+
+    In bfloat16 the logits are rounded once, with the bias in them, and p is bfloat16, as the factor
+    of the next products; in R-Drop, whose differences would cancel, it has the dtype of t.
     """
     if r_drop:
         targets = ops.concatenate([targets, targets])
@@ -175,9 +177,11 @@ def output_cross_entropy(
     @ops.custom_gradient
     def losses(t: Any, W_o: Any, b: Any) -> Any:
         matrix = ops.cast(W_o, dtype)
-        logits = product(t, matrix, b)
+        logits = _logits(t, matrix, b)
+        if r_drop:
+            logits = ops.cast(logits, t.dtype)
         p = ops.softmax(logits)  # [N, K]
-        p_y = _at(p, targets)
+        p_y = ops.cast(_at(p, targets), t.dtype)
 
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
             g = given[0] if upstream is None else upstream  # by name on PyTorch
@@ -193,7 +197,8 @@ def output_cross_entropy(
 
         row_losses = _minus_log(p_y, t, matrix, b, targets)
         if smoothing:
-            row_losses += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
+            target_logits = ops.cast(_at(logits, targets), t.dtype)
+            row_losses += smoothing * (target_logits - _mean_logits(t, W_o, b))
         if not r_drop:
             return row_losses, gradient
         first, second = ops.split(row_losses, 2)
@@ -208,7 +213,7 @@ def _without_labels(
     """Return p − (1 − ε) 1_y − ε/K."""
     rows = ops.arange(ops.shape(targets)[0], dtype="int32")
     at_targets = ops.stack([rows, targets], axis=1)
-    difference = ops.scatter_update(p, at_targets, p_y - (1 - smoothing))
+    difference = ops.scatter_update(p, at_targets, ops.cast(p_y - (1 - smoothing), p.dtype))
     return difference - smoothing / p.shape[1] if smoothing else difference
 
 
@@ -255,10 +260,23 @@ def _minus_log(
     """−log p of the targets, computed again from the logits where p underflows."""
 
     def from_logits() -> Any:
-        logits = product(t, matrix, b)
+        logits = ops.cast(_logits(t, matrix, b), t.dtype)
         return ops.logsumexp(logits, axis=1) - _at(logits, targets)
 
     return ops.cond(ops.any(p_y < _MIN_PROBABILITY), from_logits, lambda: -ops.log(p_y))
+
+
+def _logits(t: Any, matrix: Any, b: Any) -> Any:
+    """The logits in the dtype of the matrix; of float16, which is too narrow, in that of t."""
+    if matrix.dtype == "float16":
+        return product(t, matrix, b)
+    return product(ops.cast(t, matrix.dtype), matrix, ops.cast(b, matrix.dtype))
+
+
+def _mean_logits(t: Any, W_o: Any, b: Any) -> Any:
+    """Σ_k logit_k / K of each row, from the means of W_o and b."""
+    mean = ops.expand_dims(ops.mean(W_o, axis=1), 1)
+    return ops.squeeze(product(t, mean), 1) + ops.mean(b)
 
 
 def _at(values: Any, targets: Any) -> Any:

@@ -224,20 +224,23 @@ class TranslationModel(keras.Model):
             float32, of the N tokens of `target` (`</s>` counted) sentence by sentence. JAX's `jit`
             cannot know N: use `compute_losses` there.
         """
+        target = ops.convert_to_tensor(target)
         return token_losses(self.readout, self._teacher_force(source, target), target)
 
     def alignment(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "B Ty Tx"]:
         """α of given pairs of ids, float32."""
-        return self._teacher_force(source, target).alignment
+        return ops.transpose(self._teacher_force(source, target).alignment, (1, 0, 2))
 
     def _teacher_force(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
     ) -> DecoderOutputs:
-        """Compute the decoder outputs [B, Ty, ...] of given pairs."""
+        """Compute the decoder outputs [Ty, B, ...] of given pairs."""
         source, target = ops.convert_to_tensor(source), ops.convert_to_tensor(target)
-        return self.decoder_outputs({"source": source, "target": target}, training=training)
+        annotations, summary = self.encoder(source, training=training)
+        mask = ops.not_equal(source, 0)
+        return self.decoder.unroll(target, annotations, summary, mask, training)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of `from_config`."""

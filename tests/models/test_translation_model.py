@@ -306,13 +306,12 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
         seed.assign(value)
     ids = {name: np.concatenate([side, side]) for name, side in batch(PAIRS).items()}
     outputs = model.decoder_outputs(ids, training=True)
-    tokens = ids["target"][ids["target"] > 0]
-    state, words, context = (
-        ops.convert_to_numpy(x)[ids["target"] > 0]
-        for x in (outputs.state, outputs.words, outputs.context)
-    )
+    inputs = (ops.transpose(x, (1, 0, 2)) for x in outputs[:3])  # masks are drawn in this order
     readout = model.readout
-    hidden = ops.convert_to_numpy(readout.maxout(state, words, context, training=True))
+    hidden = ops.convert_to_numpy(readout.maxout(*inputs, training=True))
+    is_token = ids["target"] > 0
+    tokens = ids["target"][is_token]
+    hidden = hidden.transpose(1, 0, 2)[is_token]
     log_p = _log_p(hidden @ np.array(readout.W_o) + np.array(readout.b))
     losses = -log_p[np.arange(len(tokens)), tokens]
     one, other = np.split(log_p, 2)
