@@ -52,26 +52,29 @@ def attentive_recurrence(
     weights: Weights,
     mask: Bool[Tensor, "B Tx"] | None,  # false at padding of the source
     dtype: str,  # of the products with weights
-) -> Outputs:
-    """Return the states, contexts and alignments of given target words."""
+) -> tuple[Float[Tensor, "B n"], Outputs]:
+    """Return the last state, and states, contexts and alignments of given target words."""
     if keras.backend.backend() == "torch":
-        return _unroll(inputs, start, annotations, keys, weights, mask, dtype)[0]
+        return _unroll(inputs, start, annotations, keys, weights, mask, dtype)[:2]
 
     @ops.custom_gradient
     def outputs_with_gradient(
         inputs: Any, start: Any, annotations: Any, keys: Any, *weights: Any
     ) -> Any:
         given = (annotations, keys, Weights(*weights))
-        outputs, kept = _unroll(inputs, start, *given, mask, dtype)
+        last, outputs, kept = _unroll(inputs, start, *given, mask, dtype)
 
         def gradient(*upstream: Any) -> tuple[Any, ...]:
             if len(upstream) == 1:  # JAX gives them as one tuple
                 (upstream,) = upstream
-            return _gradient(Outputs(*upstream), inputs, start, outputs, kept, *given, dtype)
+            grad_last, *grad_outputs = upstream
+            grad = grad_last, Outputs(*grad_outputs)
+            return _gradient(*grad, inputs, start, outputs, kept, *given, dtype)
 
-        return tuple(outputs), gradient
+        return (last, *outputs), gradient
 
-    return Outputs(*outputs_with_gradient(inputs, start, annotations, keys, *weights))
+    last, *outputs = outputs_with_gradient(inputs, start, annotations, keys, *weights)
+    return last, Outputs(*outputs)
 
 
 class _Kept(NamedTuple):
@@ -81,7 +84,7 @@ class _Kept(NamedTuple):
 
 def _unroll(
     inputs: Any, start: Any, annotations: Any, keys: Any, weights: Weights, mask: Any, dtype: str
-) -> tuple[Outputs, _Kept]:
+) -> tuple[Any, Outputs, _Kept]:
     W_a_U_gates, C, U = (ops.cast(w, dtype) for w in weights[:3])
     units = keys.shape[-1]  # n'
 
@@ -96,10 +99,12 @@ def _unroll(
 
     outputs_like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
     kept_like = _Kept(keys[:, 0], Gates(start, start, start))
-    return scan(step, start, inputs, (outputs_like, kept_like))[1]
+    last, (outputs, kept) = scan(step, start, inputs, (outputs_like, kept_like))
+    return last, outputs, kept
 
 
 def _gradient(
+    grad_last: Any,
     upstream: Outputs,
     inputs: Any,
     start: Any,
@@ -141,13 +146,11 @@ def _gradient(
         carry = (grad_state, weighted_sum + weighted, grad_v_sum + grad_v)
         return carry, (grad_inputs, grad_query, grad_context, grad_energies)
 
-    zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.v_a))
+    carry = grad_last, ops.zeros_like(keys), ops.zeros_like(weights.v_a)
+    three_n = ops.concatenate([start, start, start], axis=-1)
+    like = three_n, keys[:, 0], annotations[:, 0], annotations[:, :, 0]
     (grad_start, weighted, grad_v), (grad_inputs, grad_queries, grad_contexts, grad_energies) = scan(
-        step,
-        zeros,
-        (upstream, before, outputs.alignments, kept),
-        (inputs[0], kept.query[0], outputs.contexts[0], outputs.alignments[0]),
-        reverse=True,
+        step, carry, (upstream, before, outputs.alignments, kept), like, reverse=True
     )
     grad_keys = weights.v_a * (ops.expand_dims(ops.sum(grad_energies, axis=0), 2) - weighted)
     grad_annotations = ops.matmul(

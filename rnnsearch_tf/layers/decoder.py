@@ -12,7 +12,6 @@ from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive_recurrence
 from rnnsearch_tf.layers.embedding import WordEmbedding
-from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
 from rnnsearch_tf.layers.precision import PreciseLayer, joined, product
 from rnnsearch_tf.layers.scan import scan
@@ -166,19 +165,24 @@ class Decoder(PreciseLayer):
     ) -> DecoderOutputs:
         """Return the outputs of `call` with the target's positions in front: [Ty, B, ...]."""
         annotations, summary = self.wide(annotations), self.wide(summary)
-        words = self.embedding(ops.transpose(target), training=training)  # [Ty, B, m]
-        previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
-        inputs = self.cell.project(previous if self.updates_first else words)
+        keys = self.attention.keys(annotations)
         start = self.initial_state(summary)
+        words = self.embedding(ops.transpose(target[:, :-1]), training=training)  # [Ty-1, B, m]
+        previous = ops.pad(words, ((1, 0), (0, 0), (0, 0)))  # [Ty, B, m]
+        inputs = self.cell.project(previous if self.updates_first else words)
         # By the exact type: a subclass may compute other energies.
         ways = {
             BahdanauAttention: self._unroll_attentive,
             LastAnnotation: self._unroll_constant_context,
         }
         unroll = ways.get(type(self.attention), self._unroll_step_by_step)
-        states, contexts, alignments = unroll(inputs, start, annotations, annotations_mask)
-        if not self.updates_first:
-            states = previous_states(states, start)
+        given = annotations, keys, annotations_mask
+        last, (states, contexts, alignments) = unroll(inputs, start, *given)
+        if not self.updates_first:  # the last word is predicted from the last state: only look
+            context, alignment = map(self.wide, self._look(last, *given))
+            states = ops.concatenate([start[None], states])
+            contexts = ops.concatenate([contexts, context[None]])
+            alignments = ops.concatenate([alignments, alignment[None]])
         return DecoderOutputs(states, previous, contexts, alignments)
 
     def compute_output_spec(self, target: Any, annotations: Any, *_: Any, **named: Any) -> Any:
@@ -187,23 +191,28 @@ class Decoder(PreciseLayer):
         sizes = (self.cell.units, self.embedding.size, context_size, positions)
         return DecoderOutputs(*(self.symbol(*target.shape, size) for size in sizes))
 
-    def _unroll_step_by_step(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+    def _look(self, state: Any, annotations: Any, keys: Any, mask: Any) -> tuple[Any, Any]:
+        return self.attention(state, annotations, keys=keys, annotations_mask=mask)
+
+    def _unroll_step_by_step(
+        self, inputs: Any, start: Any, annotations: Any, keys: Any, mask: Any
+    ) -> tuple[Any, Outputs]:
         """Look, then update: the step of the paper, with automatic gradients."""
-        keys = self.attention.keys(annotations)
         recurrent = self.cell.recurrent_weights  # joined once, outside the loop
 
         def step(state: Any, word_inputs: Any) -> tuple[Any, Outputs]:
-            looked = self.attention(state, annotations, keys=keys, annotations_mask=mask)
-            context, alignment = map(self.wide, looked)
+            context, alignment = map(self.wide, self._look(state, annotations, keys, mask))
             state = self.cell.update(
                 word_inputs + self.cell.project_context(context), state, recurrent
             )
             return state, Outputs(state, context, alignment)
 
         outputs_like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
-        return scan(step, start, inputs, outputs_like)[1]
+        return scan(step, start, inputs, outputs_like)
 
-    def _unroll_attentive(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+    def _unroll_attentive(
+        self, inputs: Any, start: Any, annotations: Any, keys: Any, mask: Any
+    ) -> tuple[Any, Outputs]:
         """Unroll with `BahdanauAttention`, by a recurrence that has a gradient of its own."""
         attention, cell = self.attention, self.cell
         U_gates, U = cell.recurrent_weights
@@ -213,19 +222,18 @@ class Decoder(PreciseLayer):
             U=U,
             v_a=joined(attention.v_a),
         )
-        keys = attention.keys(annotations)
         return attentive_recurrence(
             inputs, start, annotations, keys, weights, mask, self.compute_dtype
         )
 
     def _unroll_constant_context(
-        self, inputs: Any, start: Any, annotations: Any, mask: Any
-    ) -> Outputs:
+        self, inputs: Any, start: Any, annotations: Any, keys: Any, mask: Any
+    ) -> tuple[Any, Outputs]:
         """Unroll with an attention that ignores the states, so that the context is the same."""
-        context, alignment = self.attention(start, annotations, annotations_mask=mask)
-        states = self.cell.unroll(inputs + self.cell.project_context(context), start)
+        looked = self._look(start, annotations, keys, mask)
+        states = self.cell.unroll(inputs + self.cell.project_context(looked[0]), start)
         steps = ops.shape(inputs)[0]
-        return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
+        return start, Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in looked))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

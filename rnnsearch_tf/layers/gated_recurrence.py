@@ -150,4 +150,6 @@ def previous_states(
 ) -> Float[Tensor, "T B n"]:
     """Return the state before each step, from those after."""
     first = ops.expand_dims(start, 0)
-    return ops.concatenate([states[1:], first] if reverse else [first, states[:-1]])
+    if reverse:
+        return ops.concatenate([states, first])[1:]
+    return ops.concatenate([first, states])[:-1]

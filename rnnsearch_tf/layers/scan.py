@@ -11,14 +11,16 @@ def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     state: Any,  # before the first step: a tensor or a nest
     inputs: Any,  # a nest of tensors [T, ...]
-    like: Any,  # a nest of tensors with the dtypes and static shapes of one position's output
+    like: Any,  # a nest of tensors with the dtypes and shapes of one position's output
     reverse: bool = False,  # go from T to 1; output t still belongs to inputs t
 ) -> tuple[Any, Any]:
     """Apply state_t, output_t = step(state_{t-1}, inputs_t) along axis 0.
 
-    Returns the last state, and the outputs with T in front.
+    Returns the last state, and the outputs with T in front. T may be 0.
     """
     if keras.backend.backend() != "tensorflow":
+        if tree.flatten(inputs)[0].shape[0] == 0:  # on PyTorch, `ops.scan` cannot stack nothing
+            return state, tree.map_structure(lambda x: ops.expand_dims(x, 0)[:0], like)
         return ops.scan(step, state, inputs, reverse=reverse)
     # `keras.ops.scan` keeps its carry in TensorArrays of length one; this loop needs none.
     import tensorflow as tf
@@ -42,7 +44,19 @@ def scan(
         lambda i, *_: i < steps,
         body,
         (0, tree.flatten(state), targets),
+        parallel_iterations=1,  # bookkeeping for several takes time, and each waits for the last
         maximum_iterations=steps,  # XLA sizes what the gradient keeps of each step by it
     )
-    outputs = tree.pack_sequence_as(like, [array.stack() for array in targets])
-    return tree.pack_sequence_as(state, flat), outputs
+    outputs = [_stack(array, x) for array, x in zip(targets, tree.flatten(like), strict=True)]
+    return tree.pack_sequence_as(state, flat), tree.pack_sequence_as(like, outputs)
+
+
+def _stack(array: Any, like: Any) -> Any:
+    """Stack a TensorArray; an empty one knows the sizes of its elements by `like` alone."""
+    import tensorflow as tf
+
+    if tf.executing_eagerly():
+        return array.stack()
+    return tf.raw_ops.TensorListStack(
+        input_handle=array.flow, element_shape=tf.shape(like), element_dtype=array.dtype
+    )

@@ -26,9 +26,10 @@ def encoder_states(reverse: bool, *given: tf.Tensor) -> tuple[tf.Tensor, ...]:
 
 def decoder_outputs(mask: np.ndarray | None, *given: tf.Tensor) -> tuple[tf.Tensor, ...]:
     inputs, start, annotations, keys, *weights = given
-    return attentive_recurrence.attentive_recurrence(
+    last, outputs = attentive_recurrence.attentive_recurrence(
         inputs, start, annotations, keys, Weights(*weights), mask, "float64"
     )
+    return last, *outputs
 
 
 ENCODER = [(TX, B, 3 * N), (B, N), (N, 2 * N), (N, N)]
@@ -40,6 +41,7 @@ CASES = {
     "decoder": (decoder_outputs, REAL, DECODER),
     "decoder of sentences without padding": (decoder_outputs, None, DECODER),
     "decoder of one word": (decoder_outputs, REAL, [(1, B, 3 * N), *DECODER[1:]]),
+    "decoder of no word": (decoder_outputs, REAL, [(0, B, 3 * N), *DECODER[1:]]),
 }
 
 
