@@ -149,9 +149,10 @@ def _gradient(
     carry = grad_last, ops.zeros_like(keys), ops.zeros_like(weights.v_a)
     three_n = ops.concatenate([start, start, start], axis=-1)
     like = three_n, keys[:, 0], annotations[:, 0], annotations[:, :, 0]
-    (grad_start, weighted, grad_v), (grad_inputs, grad_queries, grad_contexts, grad_energies) = scan(
-        step, carry, (upstream, before, outputs.alignments, kept), like, reverse=True
-    )
+    positions = upstream, before, outputs.alignments, kept
+    carry, grads = scan(step, carry, positions, like, reverse=True)
+    grad_start, weighted, grad_v = carry
+    grad_inputs, grad_queries, grad_contexts, grad_energies = grads
     grad_keys = weights.v_a * (ops.expand_dims(ops.sum(grad_energies, axis=0), 2) - weighted)
     grad_annotations = ops.matmul(
         ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(grad_contexts, (1, 0, 2))

@@ -13,6 +13,7 @@ from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.layers.precision import PreciseLayer
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class Encoder(PreciseLayer):
     """Annotations of a source sentence.

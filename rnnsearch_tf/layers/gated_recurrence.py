@@ -79,7 +79,7 @@ def gated_recurrence(
     U: Float[Tensor, "n n"],  # of the candidate
     dtype: str,  # of the products
     reverse: bool = False,
-    real: Float[Tensor, "T B 1"] | None = None,  # 0 at padding, where the state is kept, otherwise 1
+    real: Float[Tensor, "T B 1"] | None = None,  # 0 at padding, which keeps the state
 ) -> Float[Tensor, "T B n"]:
     """Unroll over the inputs, from the last with `reverse`; return the state after each."""
     if keras.backend.backend() == "torch":

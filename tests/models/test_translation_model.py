@@ -306,9 +306,10 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
         seed.assign(value)
     ids = {name: np.concatenate([side, side]) for name, side in batch(PAIRS).items()}
     outputs = model.decoder_outputs(ids, training=True)
-    inputs = (ops.transpose(x, (1, 0, 2)) for x in outputs[:3])  # masks are drawn in this order
+    # Masks are drawn in this order.
+    s, words, c = (ops.transpose(x, (1, 0, 2)) for x in outputs[:3])
     readout = model.readout
-    hidden = ops.convert_to_numpy(readout.maxout(*inputs, training=True))
+    hidden = ops.convert_to_numpy(readout.maxout(s, words, c, training=True))
     is_token = ids["target"] > 0
     tokens = ids["target"][is_token]
     hidden = hidden.transpose(1, 0, 2)[is_token]
