@@ -92,10 +92,15 @@ def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
 
 
 def split_columns(
-    x: Float[Tensor, "*rows _"], column: int
-) -> tuple[Float[Tensor, "*rows _"], Float[Tensor, "*rows _"]]:
-    """Split the last axis at a column; `ops.split` works out the sizes in 24 operations."""
-    return x[..., :column], x[..., column:]
+    x: Float[Tensor, "*rows _"], *columns: int
+) -> tuple[Float[Tensor, "*rows _"], ...]:
+    """Split the last axis before each of the columns."""
+    if keras.backend.backend() != "tensorflow":
+        return tuple(ops.split(x, columns, axis=-1))
+    import tensorflow as tf
+
+    # `ops.split` works out the sizes in 24 operations, and slices take up to ten times as long.
+    return tuple(tf.split(x, np.diff((0, *columns, x.shape[-1])), axis=-1))
 
 
 def sizes(x: Tensor) -> tuple[Any, ...]:
@@ -137,11 +142,12 @@ def product_of_each(
     x: Float[Tensor, "B a b"], y: Float[Tensor, "B _ _"], transposed: bool = False
 ) -> Float[Tensor, "B a c"]:
     """X y of each sentence, or x yᵀ if `transposed`: the many small products of an attention."""
-    if keras.backend.backend() != "tensorflow" or x.dtype == "float16":
+    is_vector = x.shape[1] == 1 and x.dtype != "float16"
+    if keras.backend.backend() != "tensorflow" or not is_vector:
         return ops.matmul(x, ops.transpose(y, (0, 2, 1)) if transposed else y)
     import tensorflow as tf
 
-    # `tf.matmul` goes through oneDNN, which takes three times as long for matrices this small.
+    # `tf.matmul` goes through oneDNN, which takes up to three times as long for one row of each.
     return tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype, adj_y=transposed)
 
 

@@ -36,9 +36,18 @@ class Carried(NamedTuple):
     """The part of a step's outputs that the next state is computed from."""
 
     state: Float[Tensor, "*rows n"]  # s: s_{i-1} or s_i, by the step order
-    # U_z s, U_r s and 0: inputs of the next update, beside those of the next word. In the order
-    # look_generate_update C_z c_i, C_r c_i and C c_i are in them.
-    pending: Float[Tensor, "*rows three_n"]
+    # Inputs of the next update, beside those of the next word: U_z s and U_r s; in the order
+    # look_generate_update with C_z c_i and C_r c_i, and C c_i, otherwise ().
+    gate_inputs: Float[Tensor, "*rows two_n"]
+    candidate_inputs: Any
+
+
+class _Parts(NamedTuple):
+    """Products of a word or a context, by the sums that they are terms of."""
+
+    gates: Float[Tensor, "*rows two_n"]
+    candidate: Float[Tensor, "*rows n"]
+    pairs: Float[Tensor, "*rows two_l"]  # t̃_i
 
 
 class StepOutputs(NamedTuple):
@@ -147,9 +156,9 @@ class TranslationStep:
         state = self._decoder.initial_state(self._summary)
         word_products = ops.expand_dims(self._weights.biases, 0)  # in every row, as E y_0 = 0
         if self._decoder.updates_first:
-            pending, _ = self._recurrent_products(state)
-            return self._step(Carried(state, pending), word_products, self.memory)
-        return self._outputs(state, word_products, *self._look(state, self.memory))
+            gate_inputs, _ = self._recurrent_products(state)
+            return self._step(Carried(state, gate_inputs, ()), word_products, self.memory)
+        return self._look_and_predict(state, self._parts(word_products).pairs, self.memory)
 
     @staticmethod
     def carried(outputs: StepOutputs) -> Carried:
@@ -189,14 +198,33 @@ class TranslationStep:
 
     def _step(self, previous: Carried, word_products: Tensor, memory: Memory) -> StepOutputs:
         """Take a step in the decoder's order, with [W_z W_r W V_o] E y of the last word y_i."""
-        state, inputs = previous.state, previous.pending + self._for_update(word_products)
-        if self._decoder.updates_first:  # c_{i+1} by s_i, then s_{i+1} with it
-            context_products, alignment = self._look(state, memory)
-            state = self._update(inputs + self._for_update(context_products), state)
-        else:  # s_i with c_i, which is in `pending`, then c_{i+1} by s_i
-            state = self._update(inputs, state)
-            context_products, alignment = self._look(state, memory)
-        return self._outputs(state, word_products, context_products, alignment)
+        word = self._parts(word_products)
+        gate_inputs = previous.gate_inputs + word.gates
+        if not self._decoder.updates_first:  # s_i with c_i, which is carried, then c_{i+1} by s_i
+            candidate_inputs = previous.candidate_inputs + word.candidate
+            state, _ = gated_update(gate_inputs, candidate_inputs, previous.state, self._weights.U)
+            return self._look_and_predict(state, word.pairs, memory)
+        # c_{i+1} by s_i, then s_{i+1} with it
+        products, alignment = self._look(previous.state, memory)
+        context = self._parts(products)
+        state, _ = gated_update(
+            gate_inputs + context.gates,
+            word.candidate + context.candidate,
+            previous.state,
+            self._weights.U,
+        )
+        gate_inputs, pairs = self._recurrent_products(state)
+        hidden = self._readout.activate(pairs + context.pairs + word.pairs, products)
+        return StepOutputs(Carried(state, gate_inputs, ()), hidden, alignment)
+
+    def _look_and_predict(self, state: Tensor, word_pairs: Tensor, memory: Memory) -> StepOutputs:
+        """Attend, and carry C_z c, C_r c and C c to the next update."""
+        products, alignment = self._look(state, memory)
+        context = self._parts(products)
+        gate_inputs, pairs = self._recurrent_products(state)
+        carried = Carried(state, gate_inputs + context.gates, context.candidate)
+        hidden = self._readout.activate(pairs + context.pairs + word_pairs, products)
+        return StepOutputs(carried, hidden, alignment)
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
@@ -215,34 +243,14 @@ class TranslationStep:
             return products
         return ops.concatenate([products, context[..., -self._readout.units :]], axis=-1)
 
-    def _for_update(self, products: Tensor) -> Tensor:
-        """The columns, of a word or a context, that gates and candidate take: [*rows, 3n]."""
-        return products[..., : 3 * self._units]
-
-    def _for_readout(self, products: Tensor) -> Tensor:
-        """The columns that t̃ takes: [*rows, 2l]."""
-        return products[..., 3 * self._units : 3 * self._units + 2 * self._readout.units]
-
-    def _update(self, inputs: Tensor, state: Tensor) -> Tensor:
-        gate_inputs, candidate_inputs = split_columns(inputs, 2 * self._units)
-        return gated_update(gate_inputs, candidate_inputs, state, self._weights.U)[0]
-
-    def _outputs(
-        self, state: Tensor, word_products: Tensor, context_products: Tensor, alignment: Tensor
-    ) -> StepOutputs:
-        """Read out, and add to what the next update takes."""
-        pending, pairs = self._recurrent_products(state)
-        if not self._decoder.updates_first:  # the next update takes this context
-            pending = pending + self._for_update(context_products)
-        pairs = pairs + self._for_readout(context_products)
-        pairs = pairs + self._for_readout(word_products)  # t̃_i
-        hidden = self._readout.activate(pairs, context_products)
-        return StepOutputs(Carried(state, pending), hidden, alignment)
+    def _parts(self, products: Tensor) -> _Parts:
+        """Split the products of a word or a context."""
+        n, two_l = self._units, 2 * self._readout.units
+        return _Parts(*split_columns(products, 2 * n, 3 * n, 3 * n + two_l)[:3])
 
     def _recurrent_products(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return U_z s, U_r s and 0, for the next update, and U_o s, for the readout."""
-        recurrent, pairs = split_columns(
+        """Return U_z s and U_r s, for the next update, and U_o s, for the readout."""
+        gate_inputs, pairs = split_columns(
             product(state, self._weights.state_matrix), 2 * self._units
         )
-        no_padding = [[0, 0]] * (len(state.shape) - 1)
-        return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs
+        return gate_inputs, pairs

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import numpy_reference as reference
 import pytest
-from keras import ops
+from keras import ops, tree
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
 from rnnsearch_tf.models import translation_step
@@ -70,7 +70,7 @@ def float64():
 
 def two_hypotheses(carried: Carried) -> Carried:
     """Return the same for two equal hypotheses of each sentence: [B, 2, ...]."""
-    return Carried(*(ops.repeat(x[:, None], 2, axis=1) for x in carried))
+    return tree.map_structure(lambda x: ops.repeat(x[:, None], 2, axis=1), carried)
 
 
 def equations(model: TranslationModel):
