@@ -139,13 +139,23 @@ class MaxoutDeepOutput(PreciseLayer):
         """W_o t + b, of all words or of those that `columns` are of."""
         return product(hidden, *(columns or Columns(self.factor(self.W_o), self.b)))
 
-    def columns(self, words: Int[Tensor, "C"], dtype: str) -> Columns:
-        """Return what the logits of some words need, by their ids; once, outside a loop."""
+    @property
+    def rows(self) -> Any:
+        """W_oᵀ [K, l]: a row for each word, which is fast to gather."""
         embedding = self._embedding()
-        if embedding is None:
+        return ops.transpose(self._W_o) if embedding is None else embedding.E
+
+    def columns(self, words: Int[Tensor, "C"], dtype: str, rows: Any = None) -> Columns:
+        """Return what the logits of some words need, by their ids; once, outside a loop.
+
+        `rows` are those of all words, if they are computed already.
+        """
+        if rows is None and self._embedding() is not None:
+            rows = self.rows
+        if rows is None:  # to transpose all of W_o takes as long as a short search
             W_o = ops.take(self.W_o, words, axis=1)
-        else:  # to transpose all of E takes as long as the steps of a short search
-            W_o = ops.transpose(ops.take(embedding.E, words, axis=0))
+        else:
+            W_o = ops.transpose(ops.take(rows, words, axis=0))
         return Columns(ops.cast(W_o, dtype), ops.take(self.b, words))
 
     def call(

@@ -99,7 +99,8 @@ def split_columns(
         return tuple(ops.split(x, columns, axis=-1))
     import tensorflow as tf
 
-    # `ops.split` works out the sizes in 24 operations, and slices take up to ten times as long.
+    # `ops.split` works out the sizes in 24 operations, and slices take longer. More than three
+    # parts would be handed to other threads.
     return tuple(tf.split(x, np.diff((0, *columns, x.shape[-1])), axis=-1))
 
 

@@ -36,18 +36,17 @@ class Carried(NamedTuple):
     """The part of a step's outputs that the next state is computed from."""
 
     state: Float[Tensor, "*rows n"]  # s: s_{i-1} or s_i, by the step order
-    # Inputs of the next update, beside those of the next word: U_z s and U_r s; in the order
-    # look_generate_update with C_z c_i and C_r c_i, and C c_i, otherwise ().
-    gate_inputs: Float[Tensor, "*rows two_n"]
-    candidate_inputs: Any
+    # C_z c_i and C_r c_i, and C c_i, in the order look_generate_update; otherwise ().
+    gates: Float[Tensor, "*rows two_n"] | tuple[()] = ()
+    candidate: Float[Tensor, "*rows n"] | tuple[()] = ()
 
 
-class _Parts(NamedTuple):
-    """Products of a word or a context, by the sums that they are terms of."""
+class Parts(NamedTuple):
+    """What belongs to the sums that a word and a context are multiplied for."""
 
     gates: Float[Tensor, "*rows two_n"]
     candidate: Float[Tensor, "*rows n"]
-    pairs: Float[Tensor, "*rows two_l"]  # t̃_i
+    pairs: Float[Tensor, "*rows two_l"]  # t̃
 
 
 class StepOutputs(NamedTuple):
@@ -61,14 +60,16 @@ class StepOutputs(NamedTuple):
 class StepWeights(NamedTuple):
     """Factors of a step, in the dtype of its products: joined weights, or a single variable."""
 
-    word_table: Any  # E word_matrix + biases [K, 3n + 2l]; None: each step computes its rows
+    word_tables: Parts | None  # E W + b of all words [K, _]; None: each step computes its rows
     vectors: Any  # E [K, m]
-    word_matrix: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
-    biases: Any  # of the same columns, in the dtype of the variables
-    state_matrix: Any  # U_z, U_r and U_o [n, 2n + 2l]
+    word_matrices: Parts  # W_z and W_r, W, V_o [m, _]
+    biases: Parts  # in the dtype of the variables
+    U_gates: Any  # U_z and U_r [n, 2n]
     U: Any  # of the proposed state [n, n]
+    U_o: Any  # [n, 2l]
     context_matrix: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
     columns: Columns | None  # of all words; None if they are of candidates
+    rows: Any  # W_oᵀ [K, l], for candidates; None: each search gathers columns of W_o
 
     @classmethod
     def of(
@@ -88,21 +89,27 @@ class StepWeights(NamedTuple):
             return ops.cast(joined(*weights), dtype)
 
         cell, E = decoder.cell, decoder.embedding.E
-        word_matrix = factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
-        biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
-        has_table = tabulate and E.shape[0] * word_matrix.shape[1] <= _MAX_TABLE
+        matrices = Parts(factor(cell.W_z, cell.W_r), factor(cell.W), factor(readout.V_o))
+        biases = Parts(joined(cell.b_z, cell.b_r), joined(cell.b), joined(readout.b_o))
+        has_tables = tabulate and E.shape[0] * sum(b.shape[0] for b in biases) <= _MAX_TABLE
         return cls(
-            word_table=product(decoder.wide(E), word_matrix, biases) if has_table else None,
+            word_tables=_products(decoder.wide(E), matrices, biases) if has_tables else None,
             # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their
             # lookup and cast all of E at each step.
-            vectors=None if has_table else factor(E),
-            word_matrix=None if has_table else word_matrix,
+            vectors=None if has_tables else factor(E),
+            word_matrices=matrices,
             biases=biases,
-            state_matrix=factor(cell.U_z, cell.U_r, readout.U_o),
+            U_gates=factor(cell.U_z, cell.U_r),
             U=factor(cell.U),
+            U_o=factor(readout.U_o),
             context_matrix=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
             columns=Columns(factor(readout.W_o), readout.b) if all_words else None,
+            rows=factor(readout.rows) if tabulate and not all_words else None,
         )
+
+
+def _products(vectors: Float[Tensor, "*rows m"], matrices: Parts, biases: Parts) -> Parts:
+    return Parts(*(product(vectors, W, b) for W, b in zip(matrices, biases, strict=True)))
 
 
 class TranslationStep:
@@ -117,10 +124,9 @@ class TranslationStep:
 
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
-    annotations, once, and the attention averages their results (see `layers.attention`). A state is
-    multiplied by U_z, U_r and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype
-    of `StepWeights`, whatever the policy of the layers; those of the attention's query and of the
-    lexical model are in the policy's.
+    annotations, once, and the attention averages their results (see `layers.attention`). Products
+    are in the dtype of `StepWeights`, whatever the policy of the layers; those of the attention's
+    query and of the lexical model are in the policy's.
     """
 
     def __init__(
@@ -142,7 +148,7 @@ class TranslationStep:
         self._weights = weights
         self._columns = weights.columns
         if candidates is not None:
-            self._columns = readout.columns(candidates.words, weights.state_matrix.dtype)
+            self._columns = readout.columns(candidates.words, weights.U.dtype, weights.rows)
         self._has_penalty = candidates is not None
         # Not of a base class: a subclass may read annotations otherwise.
         self._averages_only = vars(type(decoder.attention)).get("averages_only", False)
@@ -154,11 +160,11 @@ class TranslationStep:
     def start(self) -> StepOutputs:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        word_products = ops.expand_dims(self._weights.biases, 0)  # in every row, as E y_0 = 0
+        biases = self._weights.biases
+        word = Parts(*(ops.expand_dims(b, 0) for b in biases))  # in every row, as E y_0 = 0
         if self._decoder.updates_first:
-            gate_inputs, _ = self._recurrent_products(state)
-            return self._step(Carried(state, gate_inputs, ()), word_products, self.memory)
-        return self._look_and_predict(state, self._parts(word_products).pairs, self.memory)
+            return self._step(Carried(state), word, self.memory)
+        return self._look_and_predict(state, word, self.memory)
 
     @staticmethod
     def carried(outputs: StepOutputs) -> Carried:
@@ -188,43 +194,43 @@ class TranslationStep:
         penalty = (self.memory if memory is None else memory).penalty
         return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
 
-    def _word_products(self, word: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows _"]:
-        """[W_z W_r W V_o] E y, with the biases."""
+    def _word_products(self, word: Int[Tensor, "*rows"]) -> Parts:
+        """[W_z W_r] E y, W E y and V_o E y, with the biases."""
         weights = self._weights
-        if weights.word_table is not None:
-            return ops.take(weights.word_table, word, axis=0)
+        if weights.word_tables is not None:
+            return Parts(*(ops.take(table, word, axis=0) for table in weights.word_tables))
         vectors = self._decoder.wide(ops.take(weights.vectors, word, axis=0))
-        return product(vectors, weights.word_matrix, weights.biases)
+        return _products(vectors, weights.word_matrices, weights.biases)
 
-    def _step(self, previous: Carried, word_products: Tensor, memory: Memory) -> StepOutputs:
-        """Take a step in the decoder's order, with [W_z W_r W V_o] E y of the last word y_i."""
-        word = self._parts(word_products)
-        gate_inputs = previous.gate_inputs + word.gates
-        if not self._decoder.updates_first:  # s_i with c_i, which is carried, then c_{i+1} by s_i
-            candidate_inputs = previous.candidate_inputs + word.candidate
-            state, _ = gated_update(gate_inputs, candidate_inputs, previous.state, self._weights.U)
-            return self._look_and_predict(state, word.pairs, memory)
-        # c_{i+1} by s_i, then s_{i+1} with it
-        products, alignment = self._look(previous.state, memory)
-        context = self._parts(products)
-        state, _ = gated_update(
-            gate_inputs + context.gates,
-            word.candidate + context.candidate,
-            previous.state,
-            self._weights.U,
-        )
-        gate_inputs, pairs = self._recurrent_products(state)
-        hidden = self._readout.activate(pairs + context.pairs + word.pairs, products)
-        return StepOutputs(Carried(state, gate_inputs, ()), hidden, alignment)
+    def _step(self, previous: Carried, word: Parts, memory: Memory) -> StepOutputs:
+        """Take a step in the decoder's order, with the products of the last word y_i."""
+        before = previous.state
+        if self._decoder.updates_first:  # c_{i+1} by s_i, then s_{i+1} with it
+            products, alignment = self._look(before, memory)
+            context = self._split(products)
+            state = self._update(before, word, context.gates, context.candidate)
+            return self._outputs(Carried(state), word, products, context, alignment)
+        # s_i with c_i, then c_{i+1} by s_i
+        state = self._update(before, word, previous.gates, previous.candidate)
+        return self._look_and_predict(state, word, memory)
 
-    def _look_and_predict(self, state: Tensor, word_pairs: Tensor, memory: Memory) -> StepOutputs:
-        """Attend, and carry C_z c, C_r c and C c to the next update."""
+    def _look_and_predict(self, state: Tensor, word: Parts, memory: Memory) -> StepOutputs:
         products, alignment = self._look(state, memory)
-        context = self._parts(products)
-        gate_inputs, pairs = self._recurrent_products(state)
-        carried = Carried(state, gate_inputs + context.gates, context.candidate)
-        hidden = self._readout.activate(pairs + context.pairs + word_pairs, products)
-        return StepOutputs(carried, hidden, alignment)
+        context = self._split(products)
+        carried = Carried(state, context.gates, context.candidate)
+        return self._outputs(carried, word, products, context, alignment)
+
+    def _update(self, state: Tensor, word: Parts, gates: Tensor, candidate: Tensor) -> Tensor:
+        """f(s, E y, c), with [C_z C_r] c and C c."""
+        weights = self._weights
+        gate_inputs = product(state, weights.U_gates) + word.gates + gates
+        return gated_update(gate_inputs, word.candidate + candidate, state, weights.U)[0]
+
+    def _outputs(
+        self, carried: Carried, word: Parts, products: Tensor, context: Parts, alignment: Tensor
+    ) -> StepOutputs:
+        pairs = product(carried.state, self._weights.U_o) + word.pairs + context.pairs  # t̃_i
+        return StepOutputs(carried, self._readout.activate(pairs, products), alignment)
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
@@ -243,14 +249,9 @@ class TranslationStep:
             return products
         return ops.concatenate([products, context[..., -self._readout.units :]], axis=-1)
 
-    def _parts(self, products: Tensor) -> _Parts:
-        """Split the products of a word or a context."""
-        n, two_l = self._units, 2 * self._readout.units
-        return _Parts(*split_columns(products, 2 * n, 3 * n, 3 * n + two_l)[:3])
-
-    def _recurrent_products(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return U_z s and U_r s, for the next update, and U_o s, for the readout."""
-        gate_inputs, pairs = split_columns(
-            product(state, self._weights.state_matrix), 2 * self._units
-        )
-        return gate_inputs, pairs
+    def _split(self, products: Tensor) -> Parts:
+        """Split the products of a context."""
+        gates, candidate, pairs = split_columns(products, 2 * self._units, 3 * self._units)
+        if self._readout.lexical is not None:
+            pairs, _ = split_columns(pairs, 2 * self._readout.units)
+        return Parts(gates, candidate, pairs)

@@ -479,7 +479,7 @@ def test_a_decoder_takes_any_attention(attention):
     first = step.start().carried
     each = step.advance(first, inputs[0][:, 0])
     np.testing.assert_allclose(step.predict_token(each), readout(*read)[:, 1], rtol=1e-4, atol=1e-5)
-    hypotheses = type(first)(*(ops.repeat(x[:, None], Q, axis=1) for x in first))
+    hypotheses = tree.map_structure(lambda x: ops.repeat(x[:, None], Q, axis=1), first)
     words = np.tile(inputs[0][:, :1], [1, Q])
     together = step.predict_token(step.advance(hypotheses, words))
     np.testing.assert_allclose(together[:, Q - 1], step.predict_token(each), rtol=1e-4, atol=1e-5)

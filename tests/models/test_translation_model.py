@@ -148,7 +148,7 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
 def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
     model = build(architecture, order)
     weights = model.step_weights(bfloat16=False, all_words=True, tabulate=True)
-    assert weights.word_table.shape == (13, 3 * 5 + 2 * 2)
+    assert [x.shape for x in weights.word_tables or ()] == [(13, 2 * 5), (13, 5), (13, 2 * 2)]
     source, words = padded([pair[0] for pair in PAIRS]), np.array([[4, 12], [6, 0], [8, 1]])
     steps = model.bind(source), model.bind(source, weights=weights)
     first = steps[0].start().carried
@@ -156,7 +156,7 @@ def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
     plain, looked_up = (step.predict_token(step.advance(doubled, words)) for step in steps)
     np.testing.assert_allclose(plain, looked_up, atol=1e-6)
     monkeypatch.setattr(translation_step, "_MAX_TABLE", 13 * 19 - 1)
-    assert model.step_weights(False, True, tabulate=True).word_table is None
+    assert model.step_weights(False, True, tabulate=True).word_tables is None
 
 
 @both
@@ -173,12 +173,14 @@ def test_bfloat16_changes_logits_little(architecture, order):
 
 
 @both
-def test_candidates_are_predicted_as_among_all_words(architecture, order):
+@pytest.mark.parametrize("tabulate", [False, True])
+def test_candidates_are_predicted_as_among_all_words(architecture, order, tabulate):
     model = build(architecture, order)
     source, words = padded([pair[0] for pair in PAIRS]), np.array([0, 1, 2, 5, 12, 0], "int32")
     penalty = np.zeros([len(PAIRS), len(words)], "float32")
     penalty[1, 3] = penalty[:, 5] = -math.inf
-    exact, step = model.bind(source), model.bind(source, Candidates(words, penalty))
+    weights = model.step_weights(bfloat16=False, all_words=False, tabulate=tabulate)
+    exact, step = model.bind(source), model.bind(source, Candidates(words, penalty), weights)
     first = step.start().carried
     doubled = two_hypotheses(first)
     after = np.array([[4, 5], [6, 7], [8, 9]])  # two hypotheses for each sentence

@@ -96,7 +96,7 @@ def test_fields_of_named_tuples_are_checked():
     step = TranslationStep(decoder, readout, *inputs)
     carried = step.advance(step.start().carried, tf.constant([4, 6])).carried
     with pytest.raises(jaxtyping.TypeCheckError, match="previous"):
-        step.advance(carried._replace(gate_inputs=carried.gate_inputs[:1]), tf.constant([4, 6]))
+        step.advance(carried._replace(gates=carried.gates[:1]), tf.constant([4, 6]))
 
 
 def test_named_axes_in_front_agree():
