@@ -208,7 +208,7 @@ class Decoder(PreciseLayer):
             return state, Outputs(state, context, alignment)
 
         outputs_like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
-        return scan(step, start, inputs, outputs_like)
+        return scan(step, start, inputs, outputs_like, differentiable=True)
 
     def _unroll_attentive(
         self, inputs: Any, start: Any, annotations: Any, keys: Any, mask: Any

@@ -11,7 +11,7 @@ from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import PreciseLayer, check_units, product, sizes
+from rnnsearch_tf.layers.precision import PreciseLayer, check_units, joined, product, sizes
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
@@ -117,8 +117,8 @@ class MaxoutDeepOutput(PreciseLayer):
     ) -> Float[Tensor, "*rows l"]:
         """The hidden layer t_i."""
         inputs = ops.concatenate([state, words, context], axis=-1)
-        matrix = ops.concatenate([self.U_o, self.V_o, self.C_o])
-        pairs = product(inputs, ops.cast(matrix, self.compute_dtype), self.b_o)
+        matrix = ops.cast(joined(self.U_o, self.V_o, self.C_o, axis=0), self.compute_dtype)
+        pairs = product(inputs, matrix, joined(self.b_o))
         return self.activate(pairs, context, training)
 
     def activate(

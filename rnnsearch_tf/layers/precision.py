@@ -18,9 +18,9 @@ class PreciseLayer(keras.layers.Layer):
     """A layer whose products alone are computed in the compute dtype of its policy.
 
     Under "mixed_bfloat16" Keras casts the inputs and weights of a layer to bfloat16. Here states,
-    gates, softmaxes and sums keep the dtype of the weights, float32: only the factors of a product
+    gates, attention and sums keep the dtype of the weights, float32: only the factors of a product
     with a weight are cast, which rounds its result, too. This is more accurate, and faster where
-    elementwise bfloat16 is slow.
+    elementwise bfloat16 is slow. `models.losses` describes the softmax of the output layer.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":
@@ -86,9 +86,35 @@ def check_units(units: int) -> None:
         raise ValueError(f"units {units}: must be at least 1")
 
 
-def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
-    """Concatenate weights by columns; a single variable becomes a tensor."""
-    return ops.concatenate(weights, axis=-1)
+# Inside `joined_once`, by graph and ids of weights: these weights, to keep them, and their join.
+_joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
+
+
+@contextlib.contextmanager
+def joined_once() -> Iterator[None]:
+    """Have `joined` join the same weights once in a graph of TensorFlow, while it is traced.
+
+    What is computed twice of the result, such as a cast of it, TensorFlow finds by itself.
+    """
+    global _joined
+    _joined = {}
+    try:
+        yield
+    finally:
+        _joined = None
+
+
+def joined(*weights: Float[Tensor, "*_"], axis: int = -1) -> Float[Tensor, "*_"]:
+    """Concatenate weights, by columns; a single variable becomes a tensor."""
+    if _joined is None:
+        return ops.concatenate(weights, axis=axis)
+    import tensorflow as tf
+
+    graph = tf.compat.v1.get_default_graph()  # that of a function, or of the body of a loop
+    key = (graph, *map(id, weights))
+    if key not in _joined:
+        _joined[key] = weights, ops.concatenate(weights, axis=axis)
+    return _joined[key][1]
 
 
 def split_columns(

@@ -13,6 +13,7 @@ def scan(
     inputs: Any,  # a nest of tensors [T, ...]
     like: Any,  # a nest of tensors with the dtypes and shapes of one position's output
     reverse: bool = False,  # go from T to 1; output t still belongs to inputs t
+    differentiable: bool = False,  # by TensorFlow; elsewhere always
 ) -> tuple[Any, Any]:
     """Apply state_t, output_t = step(state_{t-1}, inputs_t) along axis 0.
 
@@ -26,15 +27,22 @@ def scan(
     import tensorflow as tf
 
     steps = tf.shape(tree.flatten(inputs)[0])[0]
-    # TensorArrays, not slices of the inputs: the gradient of a slice is as large as the whole.
-    sources = tree.map_structure(
-        lambda x: tf.TensorArray(x.dtype, steps, element_shape=x.shape[1:]).unstack(x), inputs
-    )
+    if differentiable:  # not by slices: the gradient of a slice is as large as the whole
+        inputs = tree.map_structure(
+            lambda x: tf.TensorArray(x.dtype, steps, element_shape=x.shape[1:]).unstack(x), inputs
+        )
     targets = [tf.TensorArray(x.dtype, steps, element_shape=x.shape) for x in tree.flatten(like)]
 
     def body(i: Any, flat: list, arrays: list) -> Any:
         position = steps - 1 - i if reverse else i
-        inputs_t = tree.map_structure(lambda array: array.read(position), sources)
+        start = tf.expand_dims(position, 0)
+
+        def read(x: Any) -> Any:
+            if differentiable:
+                return x.read(position)
+            return tf.strided_slice(x, start, start + 1, shrink_axis_mask=1)  # copies nothing
+
+        inputs_t = tree.map_structure(read, inputs)
         after, output = step(tree.pack_sequence_as(state, flat), inputs_t)
         outputs = tree.flatten(output)
         arrays = [array.write(position, x) for array, x in zip(arrays, outputs, strict=True)]

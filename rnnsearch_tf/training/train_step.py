@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.data.batching import batch_specs
+from rnnsearch_tf.layers.precision import joined_once
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.provenance import hardware
@@ -139,14 +140,15 @@ class TrainStep:
 
     def _compute_losses(self, part: dict[str, tf.Tensor]) -> dict[str, LossTotal]:
         """Compute the losses of shares that do not wait for each other, and add them."""
-        totals = [
-            self._model.compute_losses(
-                {name: tensor[i :: self._shares] for name, tensor in part.items()},
-                self._loss_weights,
-                training=True,
-            )
-            for i in range(self._shares)
-        ]
+        with joined_once():
+            totals = [
+                self._model.compute_losses(
+                    {name: tensor[i :: self._shares] for name, tensor in part.items()},
+                    self._loss_weights,
+                    training=True,
+                )
+                for i in range(self._shares)
+            ]
         return tf.nest.map_structure(lambda *sums: tf.add_n(sums), *totals)
 
 

@@ -1,5 +1,6 @@
 """Each layer by itself: shapes, config round trip, and numbers worked out by hand."""
 
+import contextlib
 import inspect
 import json
 import re
@@ -20,7 +21,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import dtype_policy
+from rnnsearch_tf.layers.precision import dtype_policy, joined_once
 from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
@@ -459,6 +460,25 @@ class DotAnnotation(MeanAnnotation):
         alignment = ops.softmax(ops.where(ops.expand_dims(annotations_mask, 1), energies, -1e9))
         outputs = ops.matmul(alignment, annotations), alignment
         return outputs if len(state.shape) == 3 else tuple(x[:, 0] for x in outputs)
+
+
+@pytest.mark.parametrize("layer", [attention(), DotAnnotation()])  # a loop, also of layers
+def test_weights_are_joined_once_in_each_graph(layer):
+    inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
+    decoder = random_layer(Decoder(K, M, N, layer), *inputs)
+    reads = []
+    for context in (joined_once(), contextlib.nullcontext()):
+
+        def twice(context: Any = context) -> tuple[Any, Any]:
+            with context:
+                return decoder(*inputs).state, decoder(*inputs).state
+
+        graph_function = tf.function(twice).get_concrete_function()
+        for states in graph_function():
+            close(states, array(decoder(*inputs).state))
+        operations = graph_function.graph.get_operations()
+        reads.append(sum(operation.type == "ReadVariableOp" for operation in operations))
+    assert reads[0] < reads[1]
 
 
 def test_a_decoder_attends_as_it_is_told():
