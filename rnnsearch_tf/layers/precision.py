@@ -86,15 +86,16 @@ def check_units(units: int) -> None:
         raise ValueError(f"units {units}: must be at least 1")
 
 
-# Inside `joined_once`, by graph and ids of weights: these weights, to keep them, and their join.
+# Inside `executed_graph`, by graph and ids of weights: these weights, to keep them, and their join.
 _joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
 
 
 @contextlib.contextmanager
-def joined_once() -> Iterator[None]:
-    """Have `joined` join the same weights once in a graph of TensorFlow, while it is traced.
+def executed_graph() -> Iterator[None]:
+    """Trace for graphs that TensorFlow executes itself, not XLA.
 
-    What is computed twice of the result, such as a cast of it, TensorFlow finds by itself.
+    Inside, `joined` joins the same weights once in a graph; TensorFlow finds by itself what is
+    computed twice of the result, such as a cast of it. A loss may use operations that XLA lacks.
     """
     global _joined
     _joined = {}
@@ -102,6 +103,11 @@ def joined_once() -> Iterator[None]:
         yield
     finally:
         _joined = None
+
+
+def is_executed_graph() -> bool:
+    """Return whether `executed_graph` is in force."""
+    return _joined is not None
 
 
 def joined(*weights: Float[Tensor, "*_"], axis: int = -1) -> Float[Tensor, "*_"]:

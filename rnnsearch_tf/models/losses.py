@@ -23,7 +23,7 @@ from keras import ops
 
 from rnnsearch_tf.layers.decoder import DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
-from rnnsearch_tf.layers.precision import joined, outer_product, product
+from rnnsearch_tf.layers.precision import is_executed_graph, joined, outer_product, product
 from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
 
 _MIN_PROBABILITY = 1e-30  # float32 has fewer digits below 1e-38
@@ -173,6 +173,7 @@ def output_cross_entropy(
     if r_drop:
         targets = ops.concatenate([targets, targets])
     dtype = dtype or keras.backend.standardize_dtype(t.dtype)
+    in_place = is_executed_graph()
 
     @ops.custom_gradient
     def losses(t: Any, W_o: Any, b: Any) -> Any:
@@ -186,7 +187,7 @@ def output_cross_entropy(
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
             g = given[0] if upstream is None else upstream  # by name on PyTorch
             g = ops.expand_dims(g, 1)  # [N, 1]
-            difference = _without_labels(p, p_y, targets, smoothing)
+            difference = _without_labels(p, p_y, targets, smoothing, in_place)
             if r_drop:
                 difference += r_drop / 2 * _symmetric_kl_gradient(logits, p)
                 g = ops.concatenate([g, g]) / 2
@@ -208,12 +209,25 @@ def output_cross_entropy(
 
 
 def _without_labels(
-    p: Float[Tensor, "N K"], p_y: Float[Tensor, "N"], targets: Int[Tensor, "N"], smoothing: float
+    p: Float[Tensor, "N K"],
+    p_y: Float[Tensor, "N"],
+    targets: Int[Tensor, "N"],
+    smoothing: float,
+    in_place: bool,
 ) -> Float[Tensor, "N K"]:
     """Return p − (1 − ε) 1_y − ε/K."""
     rows = ops.arange(ops.shape(targets)[0], dtype="int32")
     at_targets = ops.stack([rows, targets], axis=1)
-    difference = ops.scatter_update(p, at_targets, ops.cast(p_y - (1 - smoothing), p.dtype))
+    if in_place:  # unless p has another use; `scatter_update` always makes a copy
+        import tensorflow as tf
+
+        updates = ops.full_like(targets, smoothing - 1, dtype=p.dtype)
+        with tf.control_dependencies([p_y]):  # which has read p
+            difference = tf.raw_ops.ScatterNdNonAliasingAdd(
+                input=p, indices=at_targets, updates=updates
+            )
+    else:
+        difference = ops.scatter_update(p, at_targets, ops.cast(p_y - (1 - smoothing), p.dtype))
     return difference - smoothing / p.shape[1] if smoothing else difference
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.data.batching import batch_specs
-from rnnsearch_tf.layers.precision import joined_once
+from rnnsearch_tf.layers.precision import executed_graph
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.provenance import hardware
@@ -70,6 +70,7 @@ class TrainStep:
         self.hardware = hardware(self._strategy.num_replicas_in_sync)
         self._model = model
         self._loss_weights = config.loss_weights
+        self._tracing = contextlib.nullcontext if config.jit_compile else executed_graph
         self._seeds = seeds(model)
         batch = batch_specs(has_guide="guided_alignment" in self._loss_weights)
         self._update = graph_function(self._global_update, input_signature=[batch, _STOP])
@@ -140,7 +141,7 @@ class TrainStep:
 
     def _compute_losses(self, part: dict[str, tf.Tensor]) -> dict[str, LossTotal]:
         """Compute the losses of shares that do not wait for each other, and add them."""
-        with joined_once():
+        with self._tracing():
             totals = [
                 self._model.compute_losses(
                     {name: tensor[i :: self._shares] for name, tensor in part.items()},

@@ -21,7 +21,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import dtype_policy, joined_once
+from rnnsearch_tf.layers.precision import dtype_policy, executed_graph
 from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
@@ -463,11 +463,11 @@ class DotAnnotation(MeanAnnotation):
 
 
 @pytest.mark.parametrize("layer", [attention(), DotAnnotation()])  # a loop, also of layers
-def test_weights_are_joined_once_in_each_graph(layer):
+def test_weights_are_executed_graph_in_each_graph(layer):
     inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
     decoder = random_layer(Decoder(K, M, N, layer), *inputs)
     reads = []
-    for context in (joined_once(), contextlib.nullcontext()):
+    for context in (executed_graph(), contextlib.nullcontext()):
 
         def twice(context: Any = context) -> tuple[Any, Any]:
             with context:
