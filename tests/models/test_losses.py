@@ -1,5 +1,6 @@
 """The losses: of the output layer with its own gradient, of links, and their table."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.layers.precision import executed_graph
 from rnnsearch_tf.models.losses import LOSSES, alignment_cross_entropy, output_cross_entropy
 
 N, L, K = 5, 3, 7
@@ -88,9 +90,12 @@ def test_gradients_are_the_finite_differences(smoothing, r_drop, expected):
 
 
 @CASES
-def test_gradients_are_the_automatic_ones(smoothing, r_drop, expected):
+@pytest.mark.parametrize("is_executed", [False, True])
+def test_gradients_are_the_automatic_ones(smoothing, r_drop, expected, is_executed):
     arrays = drawn(2 if r_drop else 1)
-    _, gradients = losses_and_gradients(arrays, smoothing=smoothing, r_drop=r_drop, of="float64")
+    options: dict[str, Any] = {"smoothing": smoothing, "r_drop": r_drop, "of": "float64"}
+    with executed_graph() if is_executed else contextlib.nullcontext():
+        _, gradients = tf.function(lambda: losses_and_gradients(arrays, **options))()
     tensors = [tf.constant(array) for array in arrays]
     with tf.GradientTape() as tape:
         tape.watch(tensors)
