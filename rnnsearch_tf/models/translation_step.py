@@ -42,7 +42,7 @@ class Carried(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What belongs to the sums that a word and a context are multiplied for."""
+    """Products of a word or a context, by the sums that they are terms of."""
 
     gates: Float[Tensor, "*rows two_n"]
     candidate: Float[Tensor, "*rows n"]
