@@ -62,7 +62,7 @@ class StepWeights(NamedTuple):
 
     word_tables: Parts | None  # E W + b of all words [K, _]; None: each step computes its rows
     vectors: Any  # E [K, m]
-    word_matrices: Parts  # W_z and W_r, W, V_o [m, _]
+    word_matrices: Parts | None  # W_z and W_r, W, V_o [m, _]; None with tables
     biases: Parts  # in the dtype of the variables
     U_gates: Any  # U_z and U_r [n, 2n]
     U: Any  # of the proposed state [n, n]
@@ -90,14 +90,14 @@ class StepWeights(NamedTuple):
 
         cell, E = decoder.cell, decoder.embedding.E
         matrices = Parts(factor(cell.W_z, cell.W_r), factor(cell.W), factor(readout.V_o))
-        biases = Parts(joined(cell.b_z, cell.b_r), joined(cell.b), joined(readout.b_o))
+        biases = Parts(joined(cell.b_z, cell.b_r), cell.b, readout.b_o)
         has_tables = tabulate and E.shape[0] * sum(b.shape[0] for b in biases) <= _MAX_TABLE
         return cls(
             word_tables=_products(decoder.wide(E), matrices, biases) if has_tables else None,
             # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their
             # lookup and cast all of E at each step.
             vectors=None if has_tables else factor(E),
-            word_matrices=matrices,
+            word_matrices=None if has_tables else matrices,
             biases=biases,
             U_gates=factor(cell.U_z, cell.U_r),
             U=factor(cell.U),
@@ -200,6 +200,7 @@ class TranslationStep:
         if weights.word_tables is not None:
             return Parts(*(ops.take(table, word, axis=0) for table in weights.word_tables))
         vectors = self._decoder.wide(ops.take(weights.vectors, word, axis=0))
+        assert weights.word_matrices is not None
         return _products(vectors, weights.word_matrices, weights.biases)
 
     def _step(self, previous: Carried, word: Parts, memory: Memory) -> StepOutputs:
