@@ -86,7 +86,7 @@ def check_units(units: int) -> None:
         raise ValueError(f"units {units}: must be at least 1")
 
 
-# Inside `executed_graph`, by graph and ids of weights: these weights, to keep them, and their join.
+# Inside `executed_graph`, by graph, axis and ids of weights: these, to keep them, and their join.
 _joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
 
 
@@ -117,7 +117,7 @@ def joined(*weights: Float[Tensor, "*_"], axis: int = -1) -> Float[Tensor, "*_"]
     import tensorflow as tf
 
     graph = tf.compat.v1.get_default_graph()  # that of a function, or of the body of a loop
-    key = (graph, *map(id, weights))
+    key = (graph, axis, *map(id, weights))
     if key not in _joined:
         _joined[key] = weights, ops.concatenate(weights, axis=axis)
     return _joined[key][1]

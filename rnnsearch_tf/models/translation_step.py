@@ -42,11 +42,19 @@ class Carried(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Products of a word or a context, by the sums that they are terms of."""
+    """Products of a word or a context, or their weights, by the sums that they are terms of."""
 
     gates: Float[Tensor, "*rows two_n"]
     candidate: Float[Tensor, "*rows n"]
     pairs: Float[Tensor, "*rows two_l"]  # t̃
+
+
+class _Looked(NamedTuple):
+    """The attention's results for a state."""
+
+    products: Float[Tensor, "*rows _"]  # of c_i; behind them E x_j for a lexical model
+    parts: Parts  # of these
+    alignment: Float[Tensor, "*rows Tx"]  # α_i
 
 
 class StepOutputs(NamedTuple):
@@ -207,19 +215,17 @@ class TranslationStep:
         """Take a step in the decoder's order, with the products of the last word y_i."""
         before = previous.state
         if self._decoder.updates_first:  # c_{i+1} by s_i, then s_{i+1} with it
-            products, alignment = self._look(before, memory)
-            context = self._split(products)
-            state = self._update(before, word, context.gates, context.candidate)
-            return self._outputs(Carried(state), word, products, context, alignment)
+            looked = self._look(before, memory)
+            state = self._update(before, word, looked.parts.gates, looked.parts.candidate)
+            return self._outputs(Carried(state), word, looked)
         # s_i with c_i, then c_{i+1} by s_i
         state = self._update(before, word, previous.gates, previous.candidate)
         return self._look_and_predict(state, word, memory)
 
     def _look_and_predict(self, state: Tensor, word: Parts, memory: Memory) -> StepOutputs:
-        products, alignment = self._look(state, memory)
-        context = self._split(products)
-        carried = Carried(state, context.gates, context.candidate)
-        return self._outputs(carried, word, products, context, alignment)
+        looked = self._look(state, memory)
+        carried = Carried(state, looked.parts.gates, looked.parts.candidate)
+        return self._outputs(carried, word, looked)
 
     def _update(self, state: Tensor, word: Parts, gates: Tensor, candidate: Tensor) -> Tensor:
         """f(s, E y, c), with [C_z C_r] c and C c."""
@@ -227,13 +233,12 @@ class TranslationStep:
         gate_inputs = product(state, weights.U_gates) + word.gates + gates
         return gated_update(gate_inputs, word.candidate + candidate, state, weights.U)[0]
 
-    def _outputs(
-        self, carried: Carried, word: Parts, products: Tensor, context: Parts, alignment: Tensor
-    ) -> StepOutputs:
-        pairs = product(carried.state, self._weights.U_o) + word.pairs + context.pairs  # t̃_i
-        return StepOutputs(carried, self._readout.activate(pairs, products), alignment)
+    def _outputs(self, carried: Carried, word: Parts, looked: _Looked) -> StepOutputs:
+        pairs = product(carried.state, self._weights.U_o) + word.pairs + looked.parts.pairs  # t̃_i
+        hidden = self._readout.activate(pairs, looked.products)
+        return StepOutputs(carried, hidden, looked.alignment)
 
-    def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+    def _look(self, state: Tensor, memory: Memory) -> _Looked:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
         context, alignment = self._decoder.attention(
             state, memory.values, keys=memory.keys, annotations_mask=memory.mask
@@ -241,7 +246,7 @@ class TranslationStep:
         context = self._decoder.wide(context)
         if not self._averages_only:
             context = self._context_products(context)
-        return context, self._decoder.wide(alignment)
+        return _Looked(context, self._split(context), self._decoder.wide(alignment))
 
     def _context_products(self, context: Tensor) -> Tensor:
         """[C_z C_r C C_o] c, or of h_j, and behind it the E x that a lexical model has in it."""

@@ -463,7 +463,7 @@ class DotAnnotation(MeanAnnotation):
 
 
 @pytest.mark.parametrize("layer", [attention(), DotAnnotation()])  # a loop, also of layers
-def test_weights_are_executed_graph_in_each_graph(layer):
+def test_weights_are_joined_once_in_each_graph(layer):
     inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
     decoder = random_layer(Decoder(K, M, N, layer), *inputs)
     reads = []
