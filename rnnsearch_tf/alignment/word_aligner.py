@@ -89,8 +89,8 @@ def _check_reversed(forward: Translator, reverse: Translator) -> None:
     a, b = forward.config, reverse.config
     if (b.target_language, b.source_language) != (a.source_language, a.target_language):
         raise InputError(
-            f"the reverse model is {b.source_language}-{b.target_language}, "
-            f"the other {a.source_language}-{a.target_language}"
+            f"the reverse model is {b.source_language}-{b.target_language}, not "
+            f"{a.target_language}-{a.source_language}"
         )
     if b.tokenizer != a.tokenizer:
         raise InputError(

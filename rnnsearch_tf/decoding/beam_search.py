@@ -134,7 +134,7 @@ def beam_search(
     The last token of a hypothesis of maximum length is eos, whose log p counts: all hypotheses are
     complete, and their log p is the model's. A sentence stops once its `n_best`-th best finished
     score is at least what a live hypothesis can still reach; later ranks hold what else was
-    finished by then. With `n_best` = k, all slots are filled.
+    finished by then. With `n_best` = k, all slots are filled, if there are as many hypotheses.
 
     Raises:
         ValueError: an option is out of range, or a shape is not as described.

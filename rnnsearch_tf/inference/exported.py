@@ -120,6 +120,8 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
         if weights != BEST:
             raise InputError(f"weights {weights}: an export has one set of weights")
         return
+    if exports := [path for path in paths if find_version(path)]:
+        raise InputError(f"{exports[0]} is an export: an ensemble takes model directories")
     directories = [ModelDirectory(path) for path in paths]
     for directory in directories:
         directory.load_vocabularies()  # for its checks

@@ -135,8 +135,7 @@ class TextModel(tf.Module):
         """Return the same models, not loaded again, with other decoding options."""
         other = self._with_config(dataclasses.replace(self.config, decoding=decoding))
         if self._prepared:
-            own = self.config.decoding
-            if (own.bfloat16, own.candidate_words) == (decoding.bfloat16, decoding.candidate_words):
+            if self._step_weights_options() == other._step_weights_options():
                 other._prepared = self._prepared
             else:
                 other.prepare()
@@ -147,10 +146,12 @@ class TextModel(tf.Module):
 
         `weights_dtype` must be "float32".
         """
-        bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
-        self._prepared = PreparedWeights(
-            lambda: self.model.step_weights(bfloat16, all_words, tabulate=True)
-        )
+        options = self._step_weights_options()
+        self._prepared = PreparedWeights(lambda: self.model.step_weights(*options, tabulate=True))
+
+    def _step_weights_options(self) -> tuple[bool, bool]:
+        """`bfloat16` and `all_words` of `step_weights`."""
+        return self.config.decoding.bfloat16, self._candidates is None
 
     @property
     def model(self) -> TranslationModel | Ensemble:
@@ -183,10 +184,10 @@ class TextModel(tf.Module):
     def _complete(self, text: tf.Tensor, prefix: tf.Tensor) -> dict[str, tf.Tensor]:
         """Search for different translations that begin with a prefix, string [B] both.
 
-        `read_prefix` says what a prefix is. Its log p is part of the scores; its words keep their
-        spelling in `text`, [UNK] in place of those that the vocabulary lacks. A translation has
-        room for the whole prefix, whatever limits the search has. A blank prefix does not
-        restrict the search. A blank sentence with a prefix is translated like any other.
+        `read_prefix` says what a prefix is. Its log p is part of the scores; its words stay
+        as they are in `text`; in `target_tokens`, [UNK] stands for those that the vocabulary lacks.
+        A translation has room for the whole prefix, whatever limits the search has. A blank prefix
+        does not restrict the search. A blank sentence with a prefix is translated like any other.
 
         Returns:
             As `candidates`.
@@ -210,11 +211,11 @@ class TextModel(tf.Module):
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
-            with self._weights_in_use():
-                losses = self.model.token_losses(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
+            losses = self.model.token_losses(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
             return block_y.with_flat_values(-losses)
 
-        scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty_rows(tf.float32))
+        with self._weights_in_use():
+            scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty_rows(tf.float32))
         both_blank = tf.gather(_longer(x, y) == 1, scores.value_rowids())
         scores = scores.with_flat_values(tf.where(both_blank, 0.0, scores.flat_values))
         return {
@@ -266,18 +267,20 @@ class TextModel(tf.Module):
     def search(
         self, source: tf.Tensor, n_best: int = 1, constraint: PrefixConstraint | None = None
     ) -> Hypotheses:
-        """Beam search for source ids int32 [B, Tx] with the decoding options."""
+        """Beam search for source ids int32 [B, Tx] with the decoding options.
+
+        Inside `_weights_in_use`, outside the loop over blocks.
+        """
         forced = constraint and constraint.prefix.forced
-        with self._weights_in_use():
-            return search(
-                self.model,
-                source,
-                self.config.decoding,
-                n_best,
-                self._candidates and self._candidates.of(source, forced),
-                constraint,
-                weights=self._prepared and self._prepared.read(),
-            )
+        return search(
+            self.model,
+            source,
+            self.config.decoding,
+            n_best,
+            self._candidates and self._candidates.of(source, forced),
+            constraint,
+            weights=self._prepared and self._prepared.read(),
+        )
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
@@ -312,7 +315,8 @@ class TextModel(tf.Module):
         lengths, block_tokens = tokens.row_lengths() + 1, _BLOCK_TOKENS
         if prefix is not None:  # which takes memory for all words' texts
             lengths, block_tokens = tf.maximum(lengths, 16), _PREFIX_BLOCK_TOKENS
-        hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
+        with self._weights_in_use():
+            hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
         return {
             **hypotheses._asdict(),
             "source_tokens": with_end(tokens).to_tensor(""),
@@ -365,8 +369,6 @@ class TextModel(tf.Module):
             tf.cast(tf.reshape(lengths, [-1]), tf.int64),
         )
         words = self.target.tokens(target[:, :-1])
-        if given is not None:
-            words = with_first(words, tf.repeat(given.to_tensor(""), shape[1], axis=0))
         if self._unk_replacement is not None:
             sentence = tf.repeat(tf.range(shape[0]), shape[1])
             target_ids = target.to_tensor(PAD)
@@ -376,6 +378,8 @@ class TextModel(tf.Module):
                 tf.gather(tokens, sentence),
                 lambda: self.alignment(tf.gather(source, sentence), target_ids),
             )
+        if given is not None:  # last: "[UNK]" may be a word of a prefix
+            words = with_first(words, tf.repeat(given.to_tensor(""), shape[1], axis=0))
         return tf.reshape(self.target.tokenizer.detokenize(words), shape)
 
 

@@ -79,8 +79,8 @@ def align_gradient(
         ∂q   = Σ_j ∂k_j = −v_a ∘ Σ_j w_j            Σ_j ∂e_j = 0
         ∂v_a = Σ_j ∂e_j u_j
     """
-    weighted = alignment * upstream
-    grad_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)
+    terms = alignment * upstream  # α ∘ δ
+    grad_energies = terms - alignment * ops.sum(terms, axis=1, keepdims=True)
     hidden = ops.tanh(ops.expand_dims(query, 1) + keys)  # u
     rows = ops.reshape(hidden, (-1, keys.shape[-1]))
     grad_v = ops.matmul(ops.reshape(grad_energies, (1, -1)), rows)[0]
@@ -165,7 +165,7 @@ class BahdanauAttention(PreciseLayer):
                 have one.
 
         Returns:
-            The context c_i, and the alignment α_i in float32, whose rows sum to 1.
+            The context c_i, and the alignment α_i in the dtype of the weights; its rows sum to 1.
 
         Raises:
             ValueError: wrong shapes, or state and annotations are swapped.

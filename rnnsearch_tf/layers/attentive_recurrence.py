@@ -131,7 +131,7 @@ def _gradient(
     before = previous_states(outputs.states, start)
 
     def step(carry: Any, position: Any) -> Any:
-        grad_state, weighted_sum, grad_v_sum = carry
+        grad_state, w_sum, grad_v_sum = carry
         upstream_i, state, alignment, (query, gates) = position
         grad_state, grad_gates, grad_candidate = gated_update_gradient(
             grad_state + upstream_i.states, state, gates, U_T
@@ -140,10 +140,10 @@ def _gradient(
         grad_context = upstream_i.contexts + product(grad_inputs, C_T)
         grad_alignment = product_of_each(ops.expand_dims(grad_context, 1), annotations, True)
         grad_alignment = upstream_i.alignments + ops.squeeze(grad_alignment, 1)
-        grad_energies, weighted, grad_v = align_gradient(grad_alignment, alignment, query, keys)
-        grad_query = -weights.v_a * ops.sum(weighted, axis=1)
+        grad_energies, w, grad_v = align_gradient(grad_alignment, alignment, query, keys)
+        grad_query = -weights.v_a * ops.sum(w, axis=1)
         grad_state += product(ops.concatenate([grad_query, grad_gates], axis=-1), W_a_U_gates_T)
-        carry = (grad_state, weighted_sum + weighted, grad_v_sum + grad_v)
+        carry = grad_state, w_sum + w, grad_v_sum + grad_v
         return carry, (grad_inputs, grad_query, grad_context, grad_energies)
 
     carry = grad_last, ops.zeros_like(keys), ops.zeros_like(weights.v_a)
@@ -151,9 +151,9 @@ def _gradient(
     like = three_n, keys[:, 0], annotations[:, 0], annotations[:, :, 0]
     positions = upstream, before, outputs.alignments, kept
     carry, grads = scan(step, carry, positions, like, reverse=True)
-    grad_start, weighted, grad_v = carry
+    grad_start, w, grad_v = carry
     grad_inputs, grad_queries, grad_contexts, grad_energies = grads
-    grad_keys = weights.v_a * (ops.expand_dims(ops.sum(grad_energies, axis=0), 2) - weighted)
+    grad_keys = weights.v_a * (ops.expand_dims(ops.sum(grad_energies, axis=0), 2) - w)
     grad_annotations = ops.matmul(
         ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(grad_contexts, (1, 0, 2))
     )

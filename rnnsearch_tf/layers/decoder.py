@@ -24,7 +24,7 @@ class DecoderOutputs(NamedTuple):
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
     words: Float[Tensor, "*rows m"]  # E y_{i-1}, zero at i = 1
     context: Float[Tensor, "*rows two_n"]  # c_i
-    alignment: Float[Tensor, "*rows Tx"]  # α_i, float32
+    alignment: Float[Tensor, "*rows Tx"]  # α_i
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -142,7 +142,7 @@ class Decoder(PreciseLayer):
         """Read given target sentences (teacher forcing).
 
         Args:
-            target: ids, each sentence ending in `</s>`, then padding 0.
+            target: ids, each sentence ending in `</s>`, then padding 0; Ty ≥ 1.
             annotations: h.
             summary: what s_0 is made from.
             annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
@@ -233,7 +233,8 @@ class Decoder(PreciseLayer):
         looked = self._look(start, annotations, keys, mask)
         states = self.cell.unroll(inputs + self.cell.project_context(looked[0]), start)
         steps = ops.shape(inputs)[0]
-        return start, Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in looked))
+        outputs = Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in looked))
+        return start, outputs  # in place of the last state, which this attention does not read
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

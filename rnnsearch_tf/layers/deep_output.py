@@ -124,7 +124,7 @@ class MaxoutDeepOutput(PreciseLayer):
     def activate(
         self,
         pairs: Float[Tensor, "*rows _"],
-        context: Float[Tensor, "*rows _"],  # its last l elements are those of the source words
+        context: Float[Tensor, "*rows _"],  # of a lexical model, Σ_j α_ij E x_j is last in it
         training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
         """The maximum of each pair of t̃_i, with dropout, and the lexical model's part."""

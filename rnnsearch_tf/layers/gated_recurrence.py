@@ -90,7 +90,7 @@ def gated_recurrence(
         states, gates = _unroll(inputs, start, U_gates, U, dtype, reverse, real)
 
         def gradient(upstream: Any) -> tuple[Any, ...]:
-            return _gradient(upstream, inputs, start, states, gates, U_gates, U, dtype, reverse)
+            return _gradient(upstream, start, states, gates, U_gates, U, dtype, reverse)
 
         return states, gradient
 
@@ -115,7 +115,6 @@ def _unroll(
 
 def _gradient(
     upstream: Any,
-    inputs: Any,
     start: Any,
     states: Any,
     gates: Gates,
@@ -136,8 +135,9 @@ def _gradient(
         grad_state += product(grad_gates, U_gates_T)
         return grad_state, ops.concatenate([grad_gates, grad_candidate], axis=-1)
 
+    three_n = ops.concatenate([start, start, start], axis=-1)
     grad_start, grad_inputs = scan(
-        step, ops.zeros_like(start), (upstream, before, gates), inputs[0], reverse=not reverse
+        step, ops.zeros_like(start), (upstream, before, gates), three_n, reverse=not reverse
     )
     grad_gates, grad_candidates = split_columns(grad_inputs, 2 * start.shape[-1])
     grad_U_gates = outer_product(before, grad_gates, dtype)

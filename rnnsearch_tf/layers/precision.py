@@ -1,4 +1,4 @@
-"""Dtypes: products are in the compute dtype of a policy, everything else in the weights'."""
+"""Products: in which dtype, and how TensorFlow computes them."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def executed_graph() -> Iterator[None]:
     computed twice of the result, such as a cast of it. A loss may use operations that XLA lacks.
     """
     global _joined
-    _joined = {}
+    earlier, _joined = _joined, {}
     try:
         yield
     finally:
-        _joined = None
+        _joined = earlier
 
 
 def is_executed_graph() -> bool:

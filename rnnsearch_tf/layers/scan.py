@@ -17,7 +17,7 @@ def scan(
 ) -> tuple[Any, Any]:
     """Apply state_t, output_t = step(state_{t-1}, inputs_t) along axis 0.
 
-    Returns the last state, and the outputs with T in front. T may be 0.
+    Returns the last state, and the outputs with T in front. T may be 0, except for XLA.
     """
     if keras.backend.backend() != "tensorflow":
         if tree.flatten(inputs)[0].shape[0] == 0:  # on PyTorch, `ops.scan` cannot stack nothing

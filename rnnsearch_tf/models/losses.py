@@ -121,13 +121,14 @@ def token_losses(
 ) -> Float[Tensor, "_"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the N tokens of the target, sentence by sentence, in nats.
 
-    Padding is gathered out before the softmax, where most of the time goes.
+    Unless its losses are wanted, padding is gathered out before the softmax, where most of the time
+    goes.
     """
     hidden = readout.maxout(outputs.state, outputs.words, outputs.context, training)
-    (_, columns, size), (sentences, positions) = ops.shape(hidden), ops.shape(target)
+    (_, width, size), (sentences, positions) = ops.shape(hidden), ops.shape(target)
     tokens = ops.reshape(target, (-1,))
     chosen = ops.arange(ops.size(tokens)) if padding else ops.nonzero(tokens)[0]
-    rows = chosen % positions * columns + chosen // positions  # of [Ty · B, l]
+    rows = chosen % positions * width + chosen // positions  # of [Ty · B, l] or [Ty · 2B, l]
     if r_drop:
         rows = ops.concatenate([rows, rows + sentences])
     return output_cross_entropy(
@@ -158,9 +159,9 @@ def output_cross_entropy(
         ∂logits = g (p − 1_y)
         ∂t = g (p − 1_y) W_oᵀ,  ∂W_o = Σ g tᵀ (p − 1_y),  ∂b = Σ g (p − 1_y)
 
-    g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
-    (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which replaces
-    1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
+    g is multiplied into the small factors; in `executed_graph`, 1 is taken from p in place. With
+    label smoothing ε (Szegedy et al. 2016), (1 − ε) 1_y + ε/K replaces 1_y, and the loss is
+    −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
     R-Drop (Liang et al. 2021) has two forward passes, of logits v, v' and probabilities p, p'. The
     loss of a token is the mean of both cross-entropies plus α/4 (KL(p‖p') + KL(p'‖p)), where
@@ -168,7 +169,8 @@ def output_cross_entropy(
         KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
 
     In bfloat16 the logits are rounded once, with the bias in them, and p is bfloat16, as the factor
-    of the next products; in R-Drop, whose differences would cancel, it has the dtype of t.
+    of the next products; in R-Drop, whose differences would cancel, it has the dtype of t. Without
+    oneDNN, TensorFlow's softmax on a CPU sums in bfloat16, and losses differ by 0.01 nats or so.
     """
     if r_drop:
         targets = ops.concatenate([targets, targets])
@@ -218,9 +220,10 @@ def _without_labels(
     """Return p − (1 − ε) 1_y − ε/K."""
     rows = ops.arange(ops.shape(targets)[0], dtype="int32")
     at_targets = ops.stack([rows, targets], axis=1)
-    if in_place:  # unless p has another use; `scatter_update` always makes a copy
+    if in_place:
         import tensorflow as tf
 
+        # It copies p only where something reads p later; `scatter_update` always does.
         updates = ops.full_like(targets, smoothing - 1, dtype=p.dtype)
         with tf.control_dependencies([p_y]):  # which has read p
             difference = tf.raw_ops.ScatterNdNonAliasingAdd(
@@ -282,7 +285,7 @@ def _minus_log(
 
 def _logits(t: Any, matrix: Any, b: Any) -> Any:
     """The logits in the dtype of the matrix; of float16, which is too narrow, in that of t."""
-    if matrix.dtype == "float16":
+    if keras.backend.standardize_dtype(matrix.dtype) == "float16":
         return product(t, matrix, b)
     return product(ops.cast(t, matrix.dtype), matrix, ops.cast(b, matrix.dtype))
 

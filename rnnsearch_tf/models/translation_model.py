@@ -62,9 +62,6 @@ class TranslationModel(keras.Model):
         encoder: source ids to annotations.
         decoder: the recurrence of the target side, for given translations.
         readout: decoder outputs to logits.
-        decoder_outputs: a model of the same inputs whose output is the `DecoderOutputs`
-            [B, Ty, ...] that the readout reads, for uses that need no logits (alignments) or only
-            those of real tokens (losses).
 
     Examples:
         A sentence of three tokens, K_x = 11, and a translation of four, K_y = 13:
@@ -93,7 +90,6 @@ class TranslationModel(keras.Model):
         self.encoder = encoder
         self.decoder = decoder
         self.readout = readout
-        self.decoder_outputs = keras.Model(inputs, outputs, name="decoder_outputs")
 
     def fit(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Train by `keras.Model.fit`, on one device or under MirroredStrategy.
@@ -190,8 +186,8 @@ class TranslationModel(keras.Model):
         Args:
             bfloat16: whether each step's products are in bfloat16.
             all_words: whether all words are predicted, not candidates.
-            tabulate: whether the products of all target words are computed here, too, if these take
-                no more than 64 MiB; for weights that many searches use.
+            tabulate: for weights that many searches use: whether the products of all target words,
+                if these take no more than 64 MiB, and with candidates W_oᵀ are computed here, too.
         """
         return StepWeights.of(self.decoder, self.readout, bfloat16, all_words, tabulate)
 
@@ -212,7 +208,7 @@ class TranslationModel(keras.Model):
         source, target = batch["source"], batch["target"]
         if training and self.config.r_drop:
             source, target = (ops.concatenate([ids, ids]) for ids in (source, target))
-        outputs = self._teacher_force(source, target, training)
+        outputs = self.decoder_outputs(source, target, training)
         return {name: LOSSES[name](self, batch, outputs, training) for name in names}
 
     def token_losses(
@@ -225,18 +221,18 @@ class TranslationModel(keras.Model):
             cannot know N: use `compute_losses` there.
         """
         target = ops.convert_to_tensor(target)
-        return token_losses(self.readout, self._teacher_force(source, target), target)
+        return token_losses(self.readout, self.decoder_outputs(source, target), target)
 
     def alignment(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "B Ty Tx"]:
-        """α of given pairs of ids, float32."""
-        return ops.transpose(self._teacher_force(source, target).alignment, (1, 0, 2))
+        """α of given pairs of ids, in the dtype of the weights."""
+        return ops.transpose(self.decoder_outputs(source, target).alignment, (1, 0, 2))
 
-    def _teacher_force(
+    def decoder_outputs(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
     ) -> DecoderOutputs:
-        """Compute the decoder outputs [Ty, B, ...] of given pairs."""
+        """Compute what the readout reads at each position of given pairs of ids: [Ty, B, ...]."""
         source, target = ops.convert_to_tensor(source), ops.convert_to_tensor(target)
         annotations, summary = self.encoder(source, training=training)
         mask = ops.not_equal(source, 0)

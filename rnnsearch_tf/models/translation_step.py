@@ -26,7 +26,7 @@ class Memory(NamedTuple):
     """Source sentences, as the decoder reads them, and `Candidates.penalty` or ()."""
 
     keys: Float[Tensor, "B Tx _"]  # U_a h
-    # C_z h, C_r h, C h and C_o h, and E x for a lexical model; of other attentions, h.
+    # C_z h, C_r h, C h and C_o h, and E x for a lexical model; h itself without `averages_only`.
     values: Float[Tensor, "B Tx _"]
     mask: Bool[Tensor, "B Tx"]  # false at padding
     penalty: Any = ()
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
 class _Looked(NamedTuple):
     """The attention's results for a state."""
 
-    products: Float[Tensor, "*rows _"]  # of c_i; behind them E x_j for a lexical model
+    products: Float[Tensor, "*rows _"]  # of c_i; behind them Σ_j α_ij E x_j of a lexical model
     parts: Parts  # of these
     alignment: Float[Tensor, "*rows Tx"]  # α_i
 
@@ -66,9 +66,10 @@ class StepOutputs(NamedTuple):
 
 
 class StepWeights(NamedTuple):
-    """Factors of a step, in the dtype of its products: joined weights, or a single variable."""
+    """Factors of a step: joined weights, or a single variable; matrices in its products' dtype."""
 
-    word_tables: Parts | None  # E W + b of all words [K, _]; None: each step computes its rows
+    # E W + b of all words [K, _], in the dtype of the variables; None: each step computes its rows.
+    word_tables: Parts | None
     vectors: Any  # E [K, m]
     word_matrices: Parts | None  # W_z and W_r, W, V_o [m, _]; None with tables
     biases: Parts  # in the dtype of the variables
@@ -133,8 +134,8 @@ class TranslationStep:
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
     annotations, once, and the attention averages their results (see `layers.attention`). Products
-    are in the dtype of `StepWeights`, whatever the policy of the layers; those of the attention's
-    query and of the lexical model are in the policy's.
+    are in the dtype of the matrices in `StepWeights`, whatever the policy of the layers; those of
+    the attention's query and of the lexical model are in the policy's.
     """
 
     def __init__(
@@ -161,15 +162,14 @@ class TranslationStep:
         # Not of a base class: a subclass may read annotations otherwise.
         self._averages_only = vars(type(decoder.attention)).get("averages_only", False)
         keys = decoder.attention.keys(annotations)
-        penalty = () if candidates is None else candidates.penalty
+        penalty = () if candidates is None else decoder.wide(candidates.penalty)
         values = self._context_products(annotations) if self._averages_only else annotations
         self.memory = Memory(keys, values, mask, penalty)
 
     def start(self) -> StepOutputs:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        biases = self._weights.biases
-        word = Parts(*(ops.expand_dims(b, 0) for b in biases))  # in every row, as E y_0 = 0
+        word = self._weights.biases  # as E y_0 = 0
         if self._decoder.updates_first:
             return self._step(Carried(state), word, self.memory)
         return self._look_and_predict(state, word, self.memory)

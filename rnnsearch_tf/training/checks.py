@@ -20,7 +20,7 @@ _VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # fill
 _OF_TEXT = ("source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords")
 _DIGESTED = {
     **dict.fromkeys(_OF_TEXT, "the vocabulary differs"),
-    "training_text": "the training text differs",
+    "training_text": "the training text differs, or what is held out of it",
     **dict.fromkeys(("source_prefixes", "target_prefixes"), "abbreviations differ"),
     "validation_text": "the validation set differs",
     "training_alignments": "training alignments differ",

@@ -75,6 +75,12 @@ def test_all_that_can_be_written_is_found_and_ranked(translator, prefix, first, 
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_word_of_a_prefix_may_be_unk(translator):
+    """It is not replaced, as an [UNK] of the search is."""
+    completed = translator.with_options(replace_unknown=True).complete("c", "[UNK] ")
+    assert completed.text.startswith("[UNK]")
+
+
 def enumerated(translator: Translator, first: Sequence[str], rest: str) -> dict[str, float]:
     """Log p of each text of at most `LONGEST` words that begins so."""
     texts, rows = [], []

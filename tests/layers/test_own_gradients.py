@@ -38,6 +38,7 @@ DECODER += [(N, NA + 2 * N), (2 * N, 3 * N), (N, N), (NA,)]
 CASES = {
     "forward": (encoder_states, False, ENCODER),
     "backward": (encoder_states, True, ENCODER),
+    "encoder of no word": (encoder_states, False, [(0, B, 3 * N), *ENCODER[1:]]),
     "decoder": (decoder_outputs, REAL, DECODER),
     "decoder of sentences without padding": (decoder_outputs, None, DECODER),
     "decoder of one word": (decoder_outputs, REAL, [(1, B, 3 * N), *DECODER[1:]]),

@@ -86,14 +86,14 @@ def test_model_is_the_papers(architecture, order):
     model = build(architecture, order)
     weights, run = equations(model)
     logits = ops.convert_to_numpy(model(batch(PAIRS)))
-    outputs = model.decoder_outputs(batch(PAIRS))
+    outputs = model.decoder_outputs(**batch(PAIRS))
     for i, (source, target) in enumerate(PAIRS):
         expected = run(weights, source, target, order)
         np.testing.assert_allclose(logits[i, : len(target)], expected.logits, atol=1e-5)
-        contexts = ops.convert_to_numpy(outputs.context)[i, : len(target)]
+        contexts = ops.convert_to_numpy(outputs.context)[: len(target), i]
         np.testing.assert_allclose(contexts, expected.contexts, atol=1e-5)
         if architecture == RNNSEARCH:
-            alignment = ops.convert_to_numpy(outputs.alignment)[i, : len(target), : len(source)]
+            alignment = ops.convert_to_numpy(outputs.alignment)[: len(target), i, : len(source)]
             np.testing.assert_allclose(alignment, expected.alignment, atol=1e-5)
 
 
@@ -307,9 +307,8 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
     for seed, value in zip(seeds, first, strict=True):
         seed.assign(value)
     ids = {name: np.concatenate([side, side]) for name, side in batch(PAIRS).items()}
-    outputs = model.decoder_outputs(ids, training=True)
     # Masks are drawn in this order.
-    s, words, c = (ops.transpose(x, (1, 0, 2)) for x in outputs[:3])
+    s, words, c, _ = model.decoder_outputs(**ids, training=True)
     readout = model.readout
     hidden = ops.convert_to_numpy(readout.maxout(s, words, c, training=True))
     is_token = ids["target"] > 0
@@ -400,7 +399,8 @@ def test_the_lexical_model_adds_the_attended_source_words(order):
     model = TranslationModel(sizes)
     randomize(model)
     inputs = batch(PAIRS)
-    outputs = model.decoder_outputs(inputs)
+    outputs = model.decoder_outputs(**inputs)
+    outputs = type(outputs)(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
     vectors = np.array(model.encoder.embedding.E)[inputs["source"]]
     attended = np.array(outputs.alignment) @ vectors
     np.testing.assert_allclose(outputs.context[..., -3:], attended, atol=1e-6)

@@ -105,7 +105,7 @@ def test_attention_aligns_on_request_and_with_a_reverse_model(capsys, model, mod
     assert links(f"--model_dir={model}") != expected
     flags = [f"--model_dir={model}", *pairs(corpus, "valid"), f"--reverse_model_dir={model}"]
     assert align.run(flags) == 1  # an aligner has no reverse model: attention was to align
-    assert "the reverse model is en-fr, the other en-fr" in capsys.readouterr().err
+    assert "the reverse model is en-fr, not fr-en" in capsys.readouterr().err
 
 
 def test_links_of_an_export_are_of_one_direction(capsys, model, exported, corpus):

@@ -56,6 +56,7 @@ CASES = [
     ("translate", [MODEL, "--input=packed"], "--input packed: binary, compressed, or"),
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
+    ("translate", [f"{MODEL},graphs", "--input=en"], "graphs is an export: an ensemble takes"),
     ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
     ("evaluate", [MODEL, *TEST, "--system=none"], "--system none: No such file"),
     ("evaluate", [MODEL, *TEST, "--system=x:none"], "--system x:none: No such file"),
@@ -111,6 +112,9 @@ USAGE = [
     ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
     ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv cannot be combined with"),
     ("score", [MODEL, "--source=en"], "--source and --target go together"),
+    ("score", [MODEL, "--source=en", "--target=en"], "--target en: --source names the same"),
+    ("train", ["--train_source=en", "--train_target=en", "--model_dir=new"],
+     "--train_target en: --train_source names the same"),
     ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
     ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
     ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
@@ -134,6 +138,7 @@ USAGE = [
     ("train", [*TRAIN, "--source_language=fi"], "train with --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
     ("evaluate", [MODEL, *TEST, "--system=fr:en", "--system=fr:fr"], "two systems named fr"),
+    ("evaluate", [MODEL, *TEST, "--system=X:fr"], "X:fr: a name has two characters or more"),
     ("evaluate", [MODEL, *TEST, "--compare=fr"], "--compare is now --system"),
     ("align", [MODEL], "required: --source and --target, or --tsv"),
 ]  # fmt: skip
@@ -154,6 +159,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "broken/config.json").write_text("{")
     (path / "empty").mkdir()
     (path / "exports/1").mkdir(parents=True)
+    (path / "graphs/1").mkdir(parents=True)
+    (path / "graphs/1/saved_model.pb").touch()
     (path / "en").write_text("line 1\nline 2\n")
     (path / "fr").write_text("line 3\nline 4\n")
     (path / "short").write_text("line 3\n")

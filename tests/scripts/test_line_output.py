@@ -187,7 +187,8 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
         status = 2 if "--output=-" in changed else 1
         given = {flag.partition("=")[0] for flag in changed}
         others = [flag for flag in broken_off if flag.partition("=")[0] not in given]
-        *_, line = fails(capsys, *others, *changed, status=status)
+        *earlier, line = fails(capsys, *others, *changed, status=status)
+        assert not any("--resume continues" in said for said in earlier)
         assert [(tmp_path / name).read_bytes() for name in names] == kept
         return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
 
@@ -198,13 +199,13 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     assert "by another command or another model" in refused("--resume", other)
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in ["a", *LINES]))
     another = refused("--resume", f"--input={tmp_path / '2'}")
-    assert another == "PARTIAL was made of another input"
+    assert another == "PARTIAL was made of another input; delete it to start over"
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in [*LINES[:399], "a", *LINES[399:]]))
     another = refused("--resume", f"--input={tmp_path / '2'}")
-    assert another == "PARTIAL was made of another input"
+    assert another == "PARTIAL was made of another input; delete it to start over"
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in LINES[:300]))
     shorter = refused("--resume", f"--input={tmp_path / '2'}")
-    assert shorter == "PARTIAL was made of an input with more lines"
+    assert shorter == "PARTIAL was made of an input with more lines; delete it to start over"
     assert refused("--resume", "--output=-") == "--resume needs --output, with the name of a file"
     shutil.copytree(tmp_path, tmp_path / "copy")
     right = [broken_off[0], f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'copy' / 'out'}"]
@@ -418,7 +419,7 @@ def test_a_killed_run_knows_the_input_that_it_had_read(
     lines[300] = "corrected meanwhile"  # in the second window
     (tmp_path / "other").write_text("".join(f"{line}\n" for line in lines))
     [said] = fails(capsys, *flags, f"--input={tmp_path / 'other'}", "--resume")
-    assert said == f"{tmp_path / 'out.partial'} was made of another input"
+    assert said == f"{tmp_path / 'out.partial'} was made of another input; delete it to start over"
     interrupt_at(engine, -1, ctrl_c)
     assert translate.run([*flags, "--resume"]) == 0
     assert engine.windows == [LINES[512:]]

@@ -68,6 +68,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
     [
         ("model: {hiden_size: 3}", "unknown field hiden_size (did you mean hidden_size?)"),
         ("batch_size: 3", "batch_size: belongs under training"),
+        ("training:\nbatch_size: 3", "batch_size: belongs under training"),
         ("batch: 3", "unknown field batch"),
         ("model: 3", "model: expected an object, not 3"),
         ("training: {epochs: many}", "epochs: expected int, not 'many'"),

@@ -38,6 +38,7 @@ class ResumableFile(LineStream):
         self._kept = 0  # bytes of the journal about them
         self._pending: deque[int] = deque()  # hashes of items that are read and not done
         self._written = 0  # items whose lines this run has written
+        self._is_refused = False  # the lines that are there are of another input
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
             with file_lock(self._partial, _AnotherProcessError(self._partial)):
@@ -54,10 +55,10 @@ class ResumableFile(LineStream):
         """Yield the items that are not done; InputError if the hashes of the done ones differ."""
         items = iter(items)
         earlier = array("Q", map(_hash, itertools.islice(items, self.done)))
-        if len(earlier) < self.done:
-            raise InputError(f"{self._partial} was made of an input with more lines")
-        if earlier != self._hashes:
-            raise InputError(f"{self._partial} was made of another input")
+        self._is_refused = earlier != self._hashes
+        if self._is_refused:
+            other = "an input with more lines" if len(earlier) < self.done else "another input"
+            raise InputError(f"{self._partial} was made of {other}; delete it to start over")
         for item in items:
             self._pending.append(_hash(item))
             yield item
@@ -147,7 +148,7 @@ class ResumableFile(LineStream):
 
     def _report_partial(self) -> None:
         """Say what can be resumed; remove what cannot."""
-        if not self._partial.exists():
+        if self._is_refused or not self._partial.exists():
             return
         done = self.done + self._written
         if done:

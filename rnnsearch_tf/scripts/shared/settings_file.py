@@ -28,16 +28,14 @@ def read_settings_file(path: str, base: Config) -> Config:
             raise ValueError(f"another format; this version reads format {FORMAT}")
         # A config.json has digests there, a file of settings nothing.
         is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
-        settings = base.given_settings()
+        settings, known = base.given_settings(), base.given_settings()
         for name, value in values.items():
             if name == SEAL or (name in FILLED_IN and (is_of_a_training or not value)):
                 continue
             if name in FILLED_IN:
                 raise ValueError(f"{name}: is not a setting; training fills it in")
-            parts = (
-                part for part, own in settings.items() if isinstance(own, dict) and name in own
-            )
-            if name not in settings and (part := next(parts, None)):
+            parts = (part for part, own in known.items() if isinstance(own, dict) and name in own)
+            if name not in known and (part := next(parts, None)):
                 raise ValueError(f"{name}: belongs under {part}")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):

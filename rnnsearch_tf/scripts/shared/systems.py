@@ -13,11 +13,13 @@ def named_systems(command: Command) -> dict[str, str]:
     """Return the values of --system, [NAME:]PATH, as paths by name; without a name, it is the path.
 
     What exists is a path, and so is what begins with one letter and a colon, a drive of Windows.
-    UsageError for two of one name.
+    UsageError for two of one name, or a name of one letter.
     """
     systems: dict[str, str] = {}
     for value in command.flags.system or []:
         name, _, path = value.partition(":")
+        if len(name) == 1 and Path(path.split(",")[0]).exists() and not Path(value).exists():
+            raise UsageError(f"--system {value}: a name has two characters or more")
         if len(name) < 2 or not path or Path(value.split(",")[0]).exists():
             name = path = value
         if name in systems:
