@@ -277,6 +277,8 @@ def _training(config: Config) -> Corpus:
     if FLAGS.wmt14 is None:
         if FLAGS.data_dir is not None:
             raise UsageError("--data_dir goes with --wmt14")
+        if FLAGS.train_target and FLAGS.train_target == FLAGS.train_source:
+            raise UsageError(f"--train_target {FLAGS.train_target}: --train_source names the same")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
     return Wmt14(subsets, FLAGS.data_dir, *config.languages)

@@ -112,7 +112,6 @@ USAGE = [
     ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
     ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv cannot be combined with"),
     ("score", [MODEL, "--source=en"], "--source and --target go together"),
-    ("score", [MODEL, "--source=en", "--target=en"], "--target en: --source names the same"),
     ("train", ["--train_source=en", "--train_target=en", "--model_dir=new"],
      "--train_target en: --train_source names the same"),
     ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),

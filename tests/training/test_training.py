@@ -759,7 +759,7 @@ def test_print_config_shows_what_a_preset_means(capsys):
 
 def test_flags_without_an_effect_are_told(tmp_path, capsys):
     flags = ["--preset=rnnencdec-30", "--attention_size=7", "--patience=3", "--batching=sorted"]
-    files = [f"--train_source={__file__}", f"--train_target={__file__}", "--valid_split=1.5"]
+    files = [f"--train_source={__file__}", f"--train_target={train.__file__}", "--valid_split=1.5"]
     assert train.run([*flags, "--bucket_width=9", *files, f"--model_dir={tmp_path}"]) == 2
     said = capsys.readouterr().err
     for name in ("attention_size", "patience", "bucket_width"):

@@ -2,7 +2,6 @@
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, TabSeparatedFiles
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES
@@ -41,7 +40,7 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
     """Return the files that the flags name, or None if they name none.
 
     `target` is the name of the target's flag; of several values the first is taken. InputError
-    if there are not as many files on both sides, UsageError if they are the same.
+    if there are not as many files on both sides.
     """
     sources, targets, tsv = (
         command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")
@@ -52,8 +51,6 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
         return None
     assert targets is not None  # `Command.one_of` has both given
     targets = targets if isinstance(targets, str) else targets[0]
-    if sources == targets:
-        raise UsageError(f"--{prefix}{target} {targets}: --{prefix}source names the same")
     return ParallelFiles(sources.split(","), targets.split(","))
 
 

@@ -18,9 +18,11 @@ def named_systems(command: Command) -> dict[str, str]:
     systems: dict[str, str] = {}
     for value in command.flags.system or []:
         name, _, path = value.partition(":")
-        if len(name) == 1 and Path(path.split(",")[0]).exists() and not Path(value).exists():
+        if not path or Path(value.split(",")[0]).exists():
+            name = path = value
+        elif len(name) == 1 and Path(path.split(",")[0]).exists():
             raise UsageError(f"--system {value}: a name has two characters or more")
-        if len(name) < 2 or not path or Path(value.split(",")[0]).exists():
+        elif len(name) < 2:
             name = path = value
         if name in systems:
             raise UsageError(f"--system {value}: there are two systems named {name}")
