@@ -269,7 +269,7 @@ class TextModel(tf.Module):
     ) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options.
 
-        Inside `_weights_in_use`, outside the loop over blocks.
+        The caller enters `_weights_in_use`, outside the loop over blocks.
         """
         forced = constraint and constraint.prefix.forced
         return search(

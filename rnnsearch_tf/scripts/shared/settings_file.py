@@ -28,7 +28,8 @@ def read_settings_file(path: str, base: Config) -> Config:
             raise ValueError(f"another format; this version reads format {FORMAT}")
         # A config.json has digests there, a file of settings nothing.
         is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
-        settings, known = base.given_settings(), base.given_settings()
+        known = base.given_settings()
+        settings = dict(known)
         for name, value in values.items():
             if name == SEAL or (name in FILLED_IN and (is_of_a_training or not value)):
                 continue

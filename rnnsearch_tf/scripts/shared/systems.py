@@ -18,16 +18,19 @@ def named_systems(command: Command) -> dict[str, str]:
     systems: dict[str, str] = {}
     for value in command.flags.system or []:
         name, _, path = value.partition(":")
-        if not path or Path(value.split(",")[0]).exists():
-            name = path = value
-        elif len(name) == 1 and Path(path.split(",")[0]).exists():
+        if len(name) == 1 and path and _exists(path) and not _exists(value):
             raise UsageError(f"--system {value}: a name has two characters or more")
-        elif len(name) < 2:
+        if len(name) < 2 or not path or _exists(value):
             name = path = value
         if name in systems:
             raise UsageError(f"--system {value}: there are two systems named {name}")
         systems[name] = path
     return systems
+
+
+def _exists(paths: str) -> bool:
+    """Whether the first of several paths exists."""
+    return Path(paths.split(",")[0]).exists()
 
 
 def translation_lines(flag: str, paths: str, sources: Sequence[str]) -> list[str]:
