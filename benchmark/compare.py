@@ -146,7 +146,7 @@ def _middle(values: Sequence[float] | None) -> str:
 
 
 def _ratio(figures: Figures, row: str) -> str:
-    """Our median by the peer's, which searches among all words."""
+    """Format our median divided by the peer's, which searches among all words."""
     ours = figures.get(row, {}).get(_OURS)
     peers = figures.get(row.replace(_OF_CANDIDATES, ""), {}).get(_PEER)
     if not (ours and peers):

@@ -3,10 +3,10 @@
     python benchmark/copied_pairs.py --source=train.en --target=train.fr --output=copied
 
 A model of subwords can write any word, but learns to copy only what its training text copies. Each
-pair is a given one with the same change on both sides: a new name or number in place of one that
-both sides have; an address, signs, a word in another script, an amount of money or a time in
-brackets, the last two as French writes them; no full stop. The same text and seed give the same
-pairs.
+pair is a given one with the same change on both sides: a new name or number replaces one that both
+sides have; an address, signs, a word in another script, an amount of money or a time is added in
+brackets (the last two in each language's notation); or the full stop is left out. The same text and
+seed give the same pairs.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Text with typing errors: two neighboring letters exchanged in a share of its words.
+"""Make typing errors in a text: exchange two neighboring letters in a share of its words.
 
     python benchmark/exchange_letters.py --share=0.1 < test.en > test.noisy.en
 
-Words of at least four letters lose nothing but the order of two letters within, so a reader still
-understands them. The same text, share and seed give the same errors.
+Only words of at least four letters change, and only in the order of two inner letters, so a reader
+still understands them. The same text, share and seed give the same errors.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Measure how the time for a word grows with sentence length, vocabulary, batch and corpus.
 
-Prints one line of JSON for each point, and with `--chart` draws them. The floor is the time that
-the products alone take at the rate of large products on this machine. All but one size are those of
-the workload `multi30k`, with sentences of random words; the beam is 5. Reading a corpus is
-preparing its text, and making the batches of an epoch.
+Prints one line of JSON for each point, and draws them with `--chart`. The floor is the time that
+the products alone take at the rate of large products on this machine. Each series varies one size;
+the others are those of the workload `multi30k`, with random words and beam 5. Reading a corpus
+means preparing its text and making the batches of an epoch.
 """
 
 import argparse

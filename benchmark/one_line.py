@@ -1,4 +1,4 @@
-"""The end of a script on bad input: one line, as of the package's commands."""
+"""Report bad input to a script in one line, as the package's commands do."""
 
 import sys
 from collections.abc import Callable

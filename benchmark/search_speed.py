@@ -1,7 +1,7 @@
 """Measure beam search: sentences/s for each beam size of a workload, in one line of JSON each.
 
-The weights are random and `</s>` is not allowed, so that every sentence gets the same number of
-words whatever the model: equal work, no translations.
+The weights are random, and `</s>` is allowed only at the last step, so that every sentence gets the
+same number of words whatever the model: equal work, no translations.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Measure an export with one caller: latency beside the package's own, size, load time, dtypes.
 
-In one process and in turns: an export and the `TextModel` that rnnsearch-translate runs, with the
-same beam, an export with a beam of one, the greedy minimum, and, if the model has a lexicon, both
-exports with candidate words; one sentence at a time, and batches of 32. Then size, load time and
-BLEU for each dtype of the weights. One line of JSON for each.
+One process calls in turns an export and the `TextModel` that rnnsearch-translate runs, with the
+same beam; an export with a beam of one, the greedy minimum; and, if the model has a lexicon, both
+exports with candidate words: with one sentence at a time, and in batches of 32. Then it measures
+size, load time and BLEU for each dtype of the weights. Prints one line of JSON for each.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Load a server with many clients: answers as of single calls, failures, throughput, latency.
+"""Load a server with many clients: answers as in single calls, failures, throughput, latency.
 
 The server is the stand-in of tests/stand_ins/tfserving (TensorFlow's C runtime behind TensorFlow
 Serving's gRPC interface, its batching emulated): no package index has a TensorFlow Serving binary.
-Each of the clients calls it as fast as it answers, over gRPC, first without and then with
-server-side batching. One call in ten is unusual: strange text, or a bad request.
+Each client calls it over gRPC as fast as it answers, first without and then with server-side
+batching. One call in ten is unusual: strange text, or a bad request.
 
-Prints one line of JSON for each of the two. Exits with 1 after any answer that is not the one
-expected.
+Prints one line of JSON for each of the two runs. The exit status is 1 if any answer was not the
+expected one.
 """
 
 import argparse

@@ -99,7 +99,7 @@ def make(name: str, settings: dict[str, Any]) -> Workload:
 
 
 def from_peers(theirs: Any) -> Workload:
-    """The peers' workload with ids that mean to us what theirs mean to them.
+    """Convert the peers' workload, with their ids mapped to ours.
 
     Args:
         theirs: a `common.Workload` of theirs.
@@ -161,7 +161,7 @@ def _text_batches(settings: dict[str, Any]) -> Batches:
 
 
 def _read_batches(settings: dict[str, Any], folder: Path) -> Batches:
-    """Corpus files to batches, as a training run would read them but for their order."""
+    """Read the batches of a corpus as a training run would, except for their order."""
     languages = settings["text"]["source"], settings["text"]["target"]
     files = ([folder / f"train.{language}.gz"] for language in languages)
     tokenizers = [MosesTokenizer(language) for language in languages]

@@ -8,7 +8,7 @@ from rnnsearch_tf import __version__, scripts
 
 
 def main() -> int:
-    """Run the command that the first argument names; returns its exit status."""
+    """Run the command that the first argument names; return its exit status."""
     modules = [module.name for module in pkgutil.iter_modules(scripts.__path__) if not module.ispkg]
     names = {module.replace("_", "-"): module for module in modules}
     usage = f"usage: python -m rnnsearch_tf NAME …; NAME is one of {', '.join(names)}"

@@ -15,9 +15,9 @@ _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 
 
 def keep_freed_memory() -> None:
-    """Have glibc keep what is freed, and all threads use it; before TensorFlow is imported.
+    """Have glibc keep freed memory and share it among threads; call before importing TensorFlow.
 
-    It does nothing with another C library, or where the environment has settings of its own:
+    It does nothing with another C library, or if the environment has settings of its own:
     `GLIBC_TUNABLES` or `MALLOC_…`.
     """
     is_set = any(name.startswith(("GLIBC_TUNABLES", "MALLOC_")) for name in os.environ)

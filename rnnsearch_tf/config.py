@@ -65,7 +65,7 @@ RENAMED_VALUES = {
     ("learning_rate_schedule", "none"): "constant",
     ("tokenizer", "spaces"): "whitespace",
 }
-REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # known where they are 0, that is off
+REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # accepted only if they are 0, that is off
 
 # Fields of `Config` that a training run fills in.
 FILLED_IN = (
@@ -119,7 +119,7 @@ def _check_fields(settings: Any) -> None:
 class ModelConfig:
     """Architecture and sizes of a model.
 
-    Default sizes are the paper's (appendix A.2.3), the step order is that of the authors' code.
+    Default sizes are the paper's (appendix A.2.3); the step order is that of the authors' code.
     """
 
     architecture: Architecture = setting(RNNSEARCH, "RNNsearch attends, RNNencdec does not")
@@ -383,7 +383,7 @@ class Config:
         """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
 
         `max_length` is that of training. ValueError: a value out of range, or another optimizer
-        without a learning rate; TypeError: no setting.
+        without a learning rate; TypeError: an unknown setting.
         """
         before, optimizer = self.training, settings.get("optimizer", self.training.optimizer)
         has_rate = not settings.keys().isdisjoint({"learning_rate", "training"})

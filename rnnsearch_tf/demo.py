@@ -56,8 +56,8 @@ def run(
 ) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
-    A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. InputError if another program's files have the names of the demonstration's.
+    If the folder has an interrupted demonstration, it is resumed; a finished one is replaced. Other
+    files stay. InputError if files of another program have the names that the demonstration uses.
     """
     started = time.monotonic()
     output = Path(output)

@@ -1,4 +1,4 @@
-"""SHA-256 of JSON objects, files, folders and code: what is read is what was written."""
+"""SHA-256 of JSON objects, files, folders and code, to detect changes."""
 
 import ast
 import hashlib
@@ -22,7 +22,7 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def file_digest(path: str | Path) -> str:
     """Return the SHA-256 of a file as it is on the disk, in hexadecimal; 0.4 to 1.5 GB/s.
 
-    InputError if the file cannot be read, or not again, as a pipe.
+    InputError if the file cannot be read, or is a pipe, which cannot be read again.
     """
     if Path(path).is_fifo():
         raise InputError(f"{path}: a pipe, but this is read more than once: use a file")
@@ -76,12 +76,12 @@ def write_digests(folder: Path) -> None:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether all files are those that `write_digests` has seen; reads them all."""
+    """Whether the files that `write_digests` listed are unchanged; InputError if unreadable."""
     try:
         digests = typed(dict[str, str], read_json(folder / _LIST))
         return bool(digests) and find_changed(folder, digests) is None
     except (InputError, ValueError) as error:
-        # What cannot be read, unlike what is missing, may be whole.
+        # An unreadable file, unlike a missing one, may be intact.
         if isinstance(error.__cause__, OSError) and not isinstance(
             error.__cause__, FileNotFoundError | NotADirectoryError
         ):

@@ -25,7 +25,7 @@ class InputError(Exception):
 
 
 class UsageError(InputError):
-    """Flags that are missing, have impossible values or do not go together; or such arguments."""
+    """Flags or arguments that are missing, have impossible values or do not go together."""
 
     status = 2
 
@@ -38,9 +38,9 @@ class TemporaryError(InputError):
 
 @contextlib.contextmanager
 def input_errors(where: object) -> Iterator[None]:
-    """Turn an OSError, a ValueError or a damaged .gz file of the block into an InputError.
+    """Turn an OSError, a ValueError or the error of a damaged .gz file into an InputError.
 
-    Its text begins with a place. It is a TemporaryError where the disk may come back.
+    Its text begins with `where`. It is a TemporaryError if the disk may come back.
     """
     try:
         yield

@@ -5,7 +5,7 @@ import sys
 
 from rnnsearch_tf.errors import InputError
 
-# The extra that brings each; a client of a served model needs no TensorFlow.
+# The extra that installs each; TensorFlow is in none: only the client does without it.
 _EXTRAS = {
     "apache_beam": "[beam]",
     "jax": "[jax]",

@@ -32,12 +32,12 @@ _PACKAGE = Path(__file__).parent
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     """Yield a temporary name, whose file replaces `path` when the block ends well.
 
-    A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
-    device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
-    writer insists on. An OSError has `path` as its `filename`.
+    A symbolic link stays: the file that it points to is replaced. What is not a regular file, such
+    as a device or a pipe, stays too: the content is written into it. `suffix` is a file name ending
+    that the writer insists on. An OSError has `path` as its `filename`.
 
-    Who may write the folder cannot have this write or change another file: nobody knows the
-    temporary name before its file is there. That file is private where it replaces another.
+    Others who may write to the folder cannot make this write or change another file: they cannot
+    know the temporary name beforehand. The temporary file is private if it replaces another.
     """
     target = real_path(path)
     stays = is_stream(path)
@@ -105,9 +105,9 @@ def _descriptor(path: str | Path) -> int | None:
 
 
 def move_over(temporary: Path, path: Path) -> None:
-    """Rename a finished file on its disk; it gets mode and owner of the old one.
+    """Rename a finished file within its disk; it gets the mode and owner of the file it replaces.
 
-    It is on the disk then. The new name is no link.
+    When this returns, it is on the disk. Give the real path: a symbolic link would be replaced.
     """
     synchronize(temporary)
     if path.exists():
@@ -117,7 +117,7 @@ def move_over(temporary: Path, path: Path) -> None:
 
 
 def _patiently(rename: Callable[[Path, Path], None], old: Path, new: Path) -> None:
-    """Rename; Windows refuses it while another program, as a virus scanner, has a file open."""
+    """Rename; try again while another program, such as a virus scanner, blocks it on Windows."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -132,7 +132,7 @@ def _patiently(rename: Callable[[Path, Path], None], old: Path, new: Path) -> No
 def take_mode(path: Path, old: Path) -> None:
     """Give a file the mode and, where permitted, the owner of another.
 
-    What somebody has put in its place, a link to a file of others, gets neither.
+    A link to another file, which somebody may have put in its place, gets neither.
     """
     status = old.stat()
     mode = stat.S_IMODE(status.st_mode) & 0o777
@@ -154,9 +154,9 @@ def _no_link(path: str, flags: int) -> int:
 
 
 def check_no_link(path: Path, purpose: str) -> None:
-    """Raise an InputError for a link, whose copy could tell any file of this machine.
+    """Raise an InputError for a symbolic link: a copy could reveal any file of this machine.
 
-    Files of this package are its own, also where an installer has made them links.
+    Files of this package are trusted, even if an installer has made them links.
     """
     if path.is_symlink() and not path.is_relative_to(_PACKAGE):
         raise InputError(f"{path}: a symbolic link; replace it with the file to {purpose} it")
@@ -188,7 +188,7 @@ def check_no_pattern(path: str | Path) -> None:
 def check_space(path: str | Path, size: int) -> None:
     """Raise an OSError if the disk has no room for a new file of so many bytes.
 
-    For a writer that crashes on a full disk. A file that is there stays, and is empty then.
+    For a writer that crashes on a full disk. An existing file is kept, but emptied.
     """
     is_there = Path(path).exists()
     try:
@@ -246,10 +246,10 @@ def file_lock(
     busy: InputError | None = None,
     before_waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[IO[bytes]]:
-    """Hold a lock that ends with the process, however the process ends; yield the file, to append.
+    """Hold a lock that ends with the process, however that ends; yield the file, for appending.
 
-    The file stays: another process may already wait for the lock on it. Where another process
-    holds it, this one waits, or raises `busy`. OSError if it cannot be locked.
+    The file stays: another process may already be waiting for its lock. If another process holds
+    the lock, this one waits, or raises `busy`. OSError if the file cannot be locked.
     """
     with open(path, "ab", opener=_no_link) as file:
         if not _try_lock(file):
@@ -276,10 +276,10 @@ def _try_lock(file: IO[bytes]) -> bool:
 def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], None]) -> None:
     """Make a folder unless it exists and is whole.
 
-    The folder is made under another name beside it, brought to the disk and renamed. Of several
-    processes one makes it and the others wait; when that one dies, the next removes what it left
-    and makes the folder itself. A folder that `is_whole` finds damaged is told, and made again.
-    InputError if the place cannot be written.
+    The folder is made under another name beside it, synced to the disk and renamed. If several
+    processes want it, one makes it and the others wait; if that one dies, the next removes what it
+    left and makes the folder itself. A folder that `is_whole` finds damaged is reported, and made
+    again. InputError if the parent folder cannot be written.
     """
     if is_whole(folder):
         return
@@ -305,8 +305,8 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder, which gets the name `path` when the block ends well.
 
-    All of it is on the disk then. OSError if `path` is a file or a folder that is not empty by
-    then, or the disk refuses.
+    By then, all of it is on the disk. OSError if `path` has become a file or a folder that is not
+    empty, or if writing fails.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

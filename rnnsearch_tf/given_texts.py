@@ -19,15 +19,15 @@ def decoded(line: Line) -> str:
 
 
 def is_series(values: Any) -> bool:
-    """Whether a value is an iterable of its elements: a data frame or a dict gives their names."""
+    """Whether iteration gives a value's elements, and not names, as of a data frame or a dict."""
     is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)
     return is_flat and hasattr(values, "__iter__")
 
 
 def each_line(lines: Iterable[_Line], kind: Any = Line) -> Iterator[_Line]:
-    """Give the sentences one by one; TypeError for a string, or, later, for what is no sentence.
+    """Iterate over sentences; TypeError for a string or, while iterating, for a non-sentence.
 
-    InputError for a str that is not Unicode, such as one cut inside of an emoji.
+    InputError for a str that is not valid Unicode, such as one cut inside an emoji.
     """
     if isinstance(lines, Line):
         raise TypeError("expected an iterable of sentences, not a single sentence")

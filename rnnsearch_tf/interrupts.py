@@ -56,10 +56,10 @@ def _raise(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Collect the first signal instead of exiting; a second one, but SIGHUP, acts at once.
+    """Collect the first signal instead of exiting; a second one, except SIGHUP, acts at once.
 
-    Signals that are ignored, as under nohup, stay so. Outside the main thread, where Python handles
-    none, nothing is collected.
+    Ignored signals, as under nohup, stay ignored. Outside the main thread, where Python handles no
+    signals, nothing is collected.
     """
     received: list[int] = []
     earlier = _handlers()
@@ -155,9 +155,9 @@ def forced(say: Callable[[int], int]) -> Iterator[None]:
 
 
 def end(status: int) -> None:
-    """End the process where threads were left behind; otherwise do nothing.
+    """End the process if threads were left behind; otherwise do nothing.
 
-    Python's own end would wait for them, as for a search that takes seconds.
+    Python's own exit would wait for them, such as for a search that takes seconds.
     """
     if any(thread.name.startswith(LEFT_BEHIND) for thread in threading.enumerate()):
         os._exit(status)

@@ -30,7 +30,7 @@ def parse_json(
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; InputError if it cannot be read, or is no JSON."""
+    """Read a JSON file; InputError if it cannot be read, or is not JSON."""
     with input_errors(path):
         return parse_json(Path(path).read_bytes())
 
@@ -41,9 +41,9 @@ def finite_or_none(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold of lists, dicts, NamedTuples and dataclasses; `typed` reads it.
+    """Turn lists, dicts, NamedTuples and dataclasses into JSON values, which `typed` reads back.
 
-    An object with a method `as_dict` is what that returns.
+    An object with a method `as_dict` becomes what that returns.
     """
     if hasattr(value, "as_dict"):
         return value.as_dict()
@@ -57,11 +57,11 @@ def plain(value: Any) -> Any:
 
 
 def typed(expected: Any, value: Any, name: str = "") -> Any:
-    """Make a value of an annotated type from what JSON holds; an int is also a float.
+    """Make a value of an annotated type from a JSON value; an int is accepted for a float.
 
-    Types are bool, int, float, str, None, Any, list[T], dict[str, T], unions, and dataclasses or
-    NamedTuples of these; a class with a method `from_dict` is made by that. ValueError for another
-    type, and an unknown or missing field.
+    Types are bool, int, float, str, None, Any, list[T], dict[str, T], unions, a `Literal` (any str
+    is accepted), dataclasses and NamedTuples of these, and classes with a method `from_dict`, which
+    is called. ValueError for another type, and an unknown or missing field.
     """
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if expected is Any:

@@ -42,8 +42,8 @@ def _both(name: str, config: Config) -> dict[str, Config]:
 
 
 # The paper's models have its initial weights and its optimizer. The two sizes for a CPU depart
-# from it in initial weights (wider), optimizer (Adam, linear schedule) and ranking (by length); the
-# small one also has dropout.
+# from it in initial weights (wider), optimizer (Adam, linear schedule) and ranking (with a length
+# penalty); the small one also has dropout.
 PRESETS: dict[str, Config] = _Presets(
     {
         **{

@@ -28,9 +28,9 @@ _line_is_open = False  # it ends in ^C
 def say(line: str) -> None:
     """Write a line that stays to standard error, above the bars; a terminal breaks it at words.
 
-    A newline before it is a blank line; others, as in the name of a file, are spaces.
+    A leading newline makes a blank line; others, as in the name of a file, become spaces.
 
-    The work goes on where nothing can be written: the terminal is gone, or the disk of a log full.
+    A failure to write is ignored: the terminal may be gone, or the disk of a log full.
     """
     text = printable(single_line(line.lstrip("\n")))
     width = shutil.get_terminal_size().columns
@@ -43,7 +43,7 @@ def say(line: str) -> None:
 
 
 def open_line() -> None:
-    """Remember that the terminal shows ^C, where there is no bar, whose end would erase it."""
+    """Remember that the terminal shows ^C, unless there is a bar, which erases it at its end."""
     global _line_is_open
     _line_is_open = _bars is None
 
@@ -61,7 +61,7 @@ def _is_terminal() -> bool:
 
 
 class Bar:
-    """Progress of long work; to be closed.
+    """Progress of long work; close it at the end.
 
     On a terminal, this is a bar that is redrawn every half second. In a log file, or a notebook, it
     is a line every 20 seconds. Work that takes less time shows nothing.
@@ -86,7 +86,7 @@ class Bar:
     def update(self, done: int, *notes: str) -> None:
         """Show how many are done, when it is due, and the pace since the first such call.
 
-        Of the notes, the most important first, a terminal shows those that fit.
+        Put the most important notes first: a terminal shows only those that fit.
         """
         now = time.monotonic()
         self._first = self._first or (now, done)
@@ -142,8 +142,8 @@ class Bar:
 def counted(items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
     """Yield items, and show how many there were; `name` is what they are, in the singular."""
     with contextlib.closing(Bar(name, total)) as bar:
-        # The items before this one: it may be the first of many that come at once, whose time would
-        # be taken for its own.
+        # This one is not counted: it may be the first of many that come at once, and their time
+        # would be taken for its own.
         for done, item in enumerate(items):
             bar.update(done)
             yield item

@@ -61,7 +61,7 @@ def software() -> str:
 
 
 def hardware(most: int | None = None) -> str:
-    """Return the GPUs that TensorFlow sees, `most` of them at most, else the processor; counted."""
+    """Describe the GPUs that TensorFlow sees, at most `most`, or else the CPU, with a count."""
     gpus = tf.config.get_visible_devices("GPU")[:most]
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
@@ -71,7 +71,7 @@ def hardware(most: int | None = None) -> str:
 
 
 def processor() -> str:
-    """Return its name; on Linux with family and model, which tell like-named ones apart."""
+    """Return the processor's name; on Linux with family and model, as names can be ambiguous."""
     facts = _cpu_facts()
     if not facts:
         return platform.processor() or platform.machine()
@@ -81,7 +81,7 @@ def processor() -> str:
 
 
 def lacks_bfloat16() -> bool:
-    """Whether all products are a CPU's that is known to have no instructions for bfloat16."""
+    """Whether products run on a CPU that is known to lack instructions for bfloat16."""
     facts = _cpu_facts()
     features = facts.get("flags") or facts.get("Features", "")  # of x86, of Arm
     has_gpu = bool(tf.config.get_visible_devices("GPU"))

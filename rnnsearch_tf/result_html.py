@@ -32,7 +32,7 @@ def result_html(
 def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) -> str:
     """Draw α, [Ty, Tx], as the paper does: source along the top, 0 black, 1 white.
 
-    Weights that are not finite are left black. A cell that is pointed at tells its weight.
+    Weights that are not finite are left black. A tooltip shows a cell's weight.
     """
     left, top = (max(map(_width, words)) + _CELL // 2 for words in (target, source))
     width, height = len(source) * _CELL, len(target) * _CELL

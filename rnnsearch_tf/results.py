@@ -84,8 +84,8 @@ class Translation:
             given; empty where a server was not asked for them.
         hypotheses: different texts, best first; at least one.
         unknown: positions in `source_tokens`, from 0, of unknown tokens: the model read [UNK], or
-            the known word that `correct_spelling` found (from a server: one that differs not by
-            case alone). None if the server did not send them: only `align` does, for exports since
+            the known word that `correct_spelling` found (from a server: only if more than its case
+            differs). None if the server did not send them: only `align` does, for exports since
             0.2.
     """
 

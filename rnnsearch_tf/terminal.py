@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-# C0 without tab and newline, DEL, C1, what turns the direction of writing, ends of lines.
+# C0 without tab and newline, DEL, C1, controls of writing direction, line and paragraph ends.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LINE_END = re.compile("\r\n|\r|\n")
 

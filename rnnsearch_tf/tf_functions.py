@@ -33,7 +33,7 @@ def graph_method(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     """Return the dataset without autotuning.
 
-    With it, the end of a pass waits for a thread that sleeps for up to a minute (TensorFlow 2.21).
+    With autotuning, each pass ends by waiting for a thread, up to a minute (TensorFlow 2.21).
     """
     options = tf.data.Options()
     options.autotune.enabled = False

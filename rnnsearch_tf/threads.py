@@ -1,7 +1,7 @@
 """TensorFlow's threads on a CPU.
 
-The operations of a search or of an update are too small to occupy several cores all the time.
-Several searches, or the two halves of a batch, do: each with operations of fewer threads.
+The operations of a search or of an update are too small to keep several cores busy. Several
+searches, or the two halves of a batch, do so side by side, with fewer threads for each operation.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ def cores() -> int:
 
 
 def limit_operations(threads: int) -> None:
-    """Have TensorFlow give an operation so many threads, so that several operations have cores.
+    """Limit the threads of a TensorFlow operation, so that several operations can run at once.
 
-    It does nothing if there is a GPU, or if TensorFlow runs already. `TF_NUM_INTRAOP_THREADS` in
+    It does nothing if there is a GPU, or TensorFlow is already running. `TF_NUM_INTRAOP_THREADS` in
     the environment takes precedence.
     """
     is_chosen = "TF_NUM_INTRAOP_THREADS" in os.environ

@@ -16,9 +16,9 @@ def windows(
     size: int,
     first_of: Callable[[Iterator[Item]], list[Item]] = list,  # what is taken of the next items
 ) -> Iterator[list[Item]]:
-    """Yield lists of `size` items, the last one shorter, also of the items before an error.
+    """Yield lists of `size` items, the last one perhaps shorter.
 
-    ValueError for a size below 1.
+    An error of `items` is raised after the items before it. ValueError for a size below 1.
     """
     if size < 1:
         raise ValueError(f"{size} at once: must be at least 1")

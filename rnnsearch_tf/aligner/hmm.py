@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.layers.scan import scan
 
-WINDOW = 7  # words; longer jumps than this have one weight
+WINDOW = 7  # words; longer jumps have the weight of a jump of this length
 UNLINKED = 0.08  # p(a_i = no word)
 _UNKNOWN = 1e-6  # p of a word that the training text lacks: its neighbors decide where it belongs
 
@@ -81,7 +81,7 @@ class _Trellis(NamedTuple):
     emitted: tf.Tensor  # (1 − p_0) p(f_i | e_j), 0 at padding, [I + 1, B, J + 1]
     skipped: tf.Tensor  # p_0 p(f_i | no word), 1 at padding, [I + 1, B, 1]
     is_word: tf.Tensor  # 1 where there is a word f_i, 0 at padding, [I + 1, B, 1]
-    is_position: tf.Tensor  # 1 at the positions of a sentence, 0 at padding, [B, J + 1]
+    is_position: tf.Tensor  # 1 at the words of a sentence, 0 at padding and position 0, [B, J + 1]
     distances: tf.Tensor  # j − j', clipped, in rows of `jumps`: int32 [J + 1, J + 1]
     weights: tf.Tensor  # s(j − j'), [J + 1, J + 1]
     normalizer: tf.Tensor  # Σ_k s(k − j'), [B, J + 1]

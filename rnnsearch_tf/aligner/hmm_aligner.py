@@ -79,8 +79,8 @@ class HmmAligner(tf.Module):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Align words, string [B, None] without `</s>`, as graph operations.
 
-        Returns α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. Behind
-        its words, each sentence has a row and a column of `</s>`, of the probability of no link.
+        Returns α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. The row
+        and the column after a sentence's words are for `</s>`, with the probability of no link.
         """
         x, y, cells = self._read(source, target)
         alpha = _links(x, y, cells, self._forward)

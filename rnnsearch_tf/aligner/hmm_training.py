@@ -82,7 +82,7 @@ class _Counts:
         self._chances = np.zeros(len(direction.jumps))
 
     def add(self, e: np.ndarray, f: np.ndarray, cells: np.ndarray) -> None:
-        """Add what is expected of sentence pairs, given as to `expectations_of_words`."""
+        """Add the expectations of sentence pairs; arguments as in `expectations_of_words`."""
         expected = _expect(e, f, cells, self._direction)
         links = expected.links.numpy()
         likely = links > _LIKELY
@@ -140,7 +140,7 @@ def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 
 def keys_of(source: Any, target: Any, target_words: int) -> tf.Tensor:
-    """Return the keys of all pairs of words, int64 [B, I, J]; at padding -1."""
+    """Return the keys of all pairs of words, int64 [B, I, J]; -1 at padding and unknown words."""
     source, target = (tf.cast(ids, tf.int64) for ids in (source, target))
     source, target = source[:, tf.newaxis, :], target[:, :, tf.newaxis]
     return tf.where((source > 0) & (target > 0), source * target_words + target, -1)

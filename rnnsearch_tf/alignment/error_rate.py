@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# As in `evaluation.metrics`, which would load sacreBLEU, and its seed.
+# As in `evaluation.metrics`, which would load sacreBLEU; the seed is sacreBLEU's.
 _MIN_TO_RESAMPLE, _SAMPLES, _SEED = 10, 1_000, 12345
 
 _Pairs = Collection[tuple[int, int]]

@@ -16,10 +16,10 @@ _NAACL = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9})( [SP])?( [0-9.]+)?"
 def read_gold(
     path: str | Path, lengths: Sequence[tuple[int, int]], flip: bool = False
 ) -> list[GoldLinks]:
-    """Read the gold links of a text, whose pairs have so many words of source and target.
+    """Read the gold links of a text; `lengths` are its pairs' numbers of source and target words.
 
-    A file with a line of NAACL 2003's format is read as such, any other as Pharaoh's; to `flip` is
-    for a file of target-source pairs.
+    A file with a line in NAACL 2003's format is read as such, any other as Pharaoh's. `flip` is for
+    a file of target-source pairs.
 
     Pharaoh (0-based): line k has the links of sentence pair k, `i-j` sure and `ipj` possible; it
     is blank where there are none. NAACL 2003 (Mihalcea & Pedersen; 1-based): a line for each link,

@@ -25,12 +25,12 @@ def lexicon_of(translator: Translator, pairs: Corpus) -> dict[str, tuple[str, ..
 
 
 def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, tuple[str, ...]]:
-    """Return the ten target words that each source word is most often linked to, at most.
+    """Return up to ten target words that each source word is most often linked to.
 
     A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
-    (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
-    first in code point order comes first. The first translation is the one that replaces [UNK]: it
-    is linked twice at least; where none is, it is empty.
+    (2015), On Using Very Large Target Vocabulary, section 3.3. Words linked equally often are in
+    code point order. The first translation is the one that replaces [UNK]. It must be linked at
+    least twice; if no word is, the first translation is empty.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pair in alignments:

@@ -26,8 +26,8 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
                               set, that have a word which no link taken has.
         grow-diag-final-and:  the same, but both their words must have none.
 
-    The order decides what is taken: by target position and then source position, as in Moses'
-    symal.
+    Links are tried by target position and then source position, as in Moses' symal; the result
+    depends on this order.
     """
     check_choice("symmetrize", method, SYMMETRIZATIONS)
     if method == "union":
@@ -39,7 +39,7 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
     linked = {word for link in taken for word in enumerate(link)}
 
     def take(link: tuple[int, int], free_words: int) -> None:
-        """Take a link that has so many words without one, or more."""
+        """Take a link if at least `free_words` of its two words have no link yet."""
         if sum(word not in linked for word in enumerate(link)) >= free_words:
             taken.add(link)
             linked.update(enumerate(link))

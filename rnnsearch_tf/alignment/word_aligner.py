@@ -28,8 +28,8 @@ class PairAlignment(NamedTuple):
 class WordAligner:
     """Aligns given sentence pairs, split into tokens by the models' common tokenizer.
 
-    A model that has an `HmmAligner` needs no reverse: that aligns its words in both directions.
-    InputError for a model without attention, and two models that are not each other's reverse.
+    A model that has an `HmmAligner` needs no reverse: the aligner works in both directions.
+    InputError for a model that cannot align, and for two that are not each other's reverse.
     """
 
     def __init__(self, forward: Translator, reverse: Translator | None = None):

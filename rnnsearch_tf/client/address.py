@@ -99,7 +99,7 @@ class Tls(NamedTuple):
     client_key: str | Path | None = None  # unless the certificate's file holds it
 
     def context(self) -> ssl.SSLContext:
-        """Make the settings for Python's TLS; InputError for a file that is not of its purpose."""
+        """Make Python's TLS settings; InputError for a bad file, UsageError for a key alone."""
         if self.client_key and not self.client_certificate:
             raise UsageError("client_key: needs a client_certificate")
         for path in self:
@@ -120,15 +120,15 @@ class Tls(NamedTuple):
         return context
 
     def contents(self) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """Read authorities, client key and client certificate, as gRPC orders them, checked."""
-        self.context()  # gRPC itself would notice a bad file at the first call only
+        """Check and read authorities, client key and client certificate, in gRPC's order."""
+        self.context()  # gRPC itself would notice a bad file only at the first call
         authorities = self.ca_certificate or _system_authorities()
         key = self.client_key or self.client_certificate
         return _content(authorities), _content(key), _content(self.client_certificate)
 
 
 def _system_authorities() -> str | None:
-    """Return the file of the system's authorities, where it has one; gRPC brings its own list."""
+    """Return the file of the system's authorities; None leaves the choice to gRPC."""
     is_chosen = "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH" in os.environ
     return None if is_chosen else ssl.get_default_verify_paths().cafile
 

@@ -42,7 +42,7 @@ class Call(Generic[_Result]):
 
     def result(self) -> _Result:
         """Wait for the result or the error of the work, at most until the deadline."""
-        # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
+        # The work's own timeouts do not cover an answer that trickles in, or a slow name lookup.
         self._is_over.wait(self.remaining())
         if not self._future.done():
             late = self.late()
@@ -109,8 +109,8 @@ def in_order(
     """Iterate over results in the order of `items`, with several calls running.
 
     The next item is read when the caller asks for the next result. An error, of an item's work or
-    of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
-    they are when the caller leaves.
+    of `items` itself, is raised after the results before it. Calls that are still running then, or
+    when the caller stops early, are cancelled.
     """
     window: collections.deque[Call[_Result]] = collections.deque()
     errors: list[Exception] = []
@@ -134,7 +134,7 @@ def with_retries(call: Call, attempt: Callable[[Call], _Result], attempts: int) 
 
     The pauses double, each shortened at random by up to a half, so that clients which failed
     together do not come back together. No attempt begins after the deadline of the call. The error
-    of the last one tells their number.
+    of the last attempt gives their number.
     """
     pause = _FIRST_PAUSE_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""The client of a model that TensorFlow Serving serves."""
+"""A client for a model in TensorFlow Serving."""
 
 import collections
 import contextlib
@@ -32,7 +32,7 @@ _MAX_DEADLINE = 86_400.0  # seconds
 
 
 class Client:
-    """The client of a model that TensorFlow Serving serves.
+    """A client for a model in TensorFlow Serving.
 
     Texts are sent in batches, `concurrency` of them at once, and read only when they are about to
     be sent; results come one by one, in order, as the caller asks for them. When a batch fails, the
@@ -58,7 +58,7 @@ class Client:
         tls: certificates, for https and grpcs.
 
     Raises:
-        UsageError: an argument that cannot be used.
+        UsageError: an argument that cannot be used; for a file of `tls`, an InputError.
     """
 
     def __init__(
@@ -135,9 +135,9 @@ class Client:
         return self._results("nbest", _alone(lines), results.n_best_lists)
 
     def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
-        """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
+        """Complete partial translations: hypotheses that begin with a prefix; as `n_best`.
 
-        Each pair is a text and a prefix. End the prefix in a space if its last word is complete.
+        Each pair is a text and a prefix. End the prefix with a space if its last word is complete.
         """
         return self._results("complete", each_pair(pairs, str, str), results.n_best_lists)
 

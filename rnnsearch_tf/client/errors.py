@@ -23,7 +23,7 @@ class AddressError(ServingError):
 
 
 class UnavailableError(ServingError):
-    """The server cannot be reached now, or says so itself; the only error that is retried."""
+    """The server cannot be reached now, or says that it is unavailable; only this is retried."""
 
 
 class TlsError(ServingError):

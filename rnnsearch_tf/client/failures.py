@@ -33,7 +33,7 @@ class Failure(enum.Enum):
     )
 
     def of(self, address: Address, said: str = "") -> errors.ServingError:
-        """Make the error of a server, with what was said of it."""
+        """Make the error for a server; `said` is the message of the library or the system."""
         error, reason = self.value
         here, there = ("REST", "gRPC") if address.is_rest else ("gRPC", "REST")
         of_closed = f"if it requires TLS, use {address.scheme}s://"

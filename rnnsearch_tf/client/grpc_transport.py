@@ -70,7 +70,7 @@ class GrpcTransport:
         return columns
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model, or the one of the call."""
+        """Return the versions of the model, or the one that the client names."""
         request = serving_pb2.GetModelStatusRequest(model_spec=self._model_spec())
         answer = self._answer(call, self._status, request, None)
         return [_version_status(entry) for entry in answer.model_version_status]
@@ -125,7 +125,7 @@ def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel
         ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.enable_http_proxy", 0),  # as over REST
-        # Else an attempt would be told of the failure of the one before it.
+        # Otherwise, an attempt would report the failure of the one before it.
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),

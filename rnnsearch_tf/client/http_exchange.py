@@ -25,7 +25,7 @@ from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure
 
 _PIECE_BYTES = 1 << 20
-_IDLE_SECONDS = 60.0  # a network may drop a connection that is idle for longer, and tell nobody
+_IDLE_SECONDS = 60.0  # a network may silently drop a connection that is idle for longer
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
 _OTHER_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host, of another IP address
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
@@ -135,7 +135,7 @@ class HttpExchange:
             else:
                 connection = HTTPSConnection(host, port, ssl_context=self._context)
         if not connection.is_connected:
-            connection.close()  # the server has closed it, or said something unasked
+            connection.close()  # the server has closed it, or sent data unasked
         connection.timeout = call.remaining()
         return connection
 
@@ -144,7 +144,7 @@ def _break_off(connection: HTTPConnection) -> None:
     """End the wait of another thread at the connection."""
     with contextlib.suppress(OSError):
         if connection.sock is not None:
-            # Not the method of TLS, which is not made for a second thread.
+            # Not the TLS socket's own method, which a second thread must not call.
             socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 

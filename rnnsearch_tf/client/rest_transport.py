@@ -56,7 +56,7 @@ class RestTransport:
         return outputs
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model, or the one of the call."""
+        """Return the versions of the model, or the one that the client names."""
         content = self._content(call, self._exchange.send(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
@@ -101,7 +101,7 @@ class RestTransport:
 
 
 def _parsed(body: bytes) -> Any:
-    """Return what JSON holds; None if it cannot be read, or would fill the memory as objects."""
+    """Parse JSON; None if it cannot be read, or its objects would fill the memory."""
     lists, keys = body.count(b"[") + body.count(b"{"), body.count(b":")
     if max(lists, keys) > _MAX_PARTS or body.count(b",") > _MAX_VALUES:
         return None

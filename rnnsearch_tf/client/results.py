@@ -64,7 +64,7 @@ def alignments(columns: Columns) -> Iterator[Translation]:
 
 
 def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
-    """Find the words that the model reads as [UNK], or as another word that is spelled alike."""
+    """Find the words that the model reads as [UNK], or as another word with a similar spelling."""
     each = enumerate(zip(source, read, strict=False))
     return tuple(
         position

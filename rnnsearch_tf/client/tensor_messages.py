@@ -23,7 +23,7 @@ def string_vector(texts: Sequence[str]) -> Tensor:
 def nested_lists(tensor: Tensor) -> Any:
     """Read a DT_STRING or DT_FLOAT tensor as nested lists, one level per dimension.
 
-    `UnexpectedAnswer` for another dtype, more or fewer values than its shape has, or no UTF-8.
+    `UnexpectedAnswer` for another dtype, over 3 axes, too many or too few values, or not UTF-8.
     """
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
     if len(sizes) > _MAX_AXES:
@@ -35,7 +35,7 @@ def nested_lists(tensor: Tensor) -> Any:
     else:
         raise UnexpectedAnswer("is neither text nor float32")
     is_whole = min(sizes, default=0) >= 0 and len(flat) == math.prod(sizes)
-    lists = math.prod(sizes[:-1])  # to be made, of a size 0 also where there are no values
+    lists = math.prod(sizes[:-1])  # to make; a size of 0 asks for many without values
     if not is_whole or lists > max(len(flat), _MAX_EMPTY_LISTS):
         raise UnexpectedAnswer(f"has {len(flat)} values for the shape {sizes}")
     return _nested(flat, sizes)
@@ -58,7 +58,7 @@ def _numbers(tensor: Tensor) -> list[float]:
 
 
 def _nested(flat: list[Any], sizes: list[int]) -> Any:
-    """Split a list by the sizes of its dimensions, the last one fastest."""
+    """Nest a flat list by the sizes of its dimensions, in row-major order."""
     if len(sizes) < 2:
         return flat if sizes else flat[0]
     step = math.prod(sizes[1:])

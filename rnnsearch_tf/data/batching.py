@@ -68,7 +68,7 @@ def count_lengths(pairs: Pairs, max_length: int) -> np.ndarray:
 def length_ratio(pairs: Pairs, max_length: int) -> float:
     """Return the mean number of target tokens for each source token, `</s>` counted.
 
-    Of the pairs that are trained on; of a large corpus, of a million that are spread over it.
+    Only pairs that are trained on count; in a large corpus, those among a million evenly spaced.
     """
     rows = np.linspace(0, len(pairs) - 1, min(len(pairs), 1_000_000), dtype=np.int64)
     rows = rows[_is_kept(pairs.usable_lengths(rows), max_length)]
@@ -78,7 +78,7 @@ def length_ratio(pairs: Pairs, max_length: int) -> float:
 
 
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
-    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory."""
+    """Return the rows of the pairs to train on, int64 [kept]; for corpora that fit into memory."""
     count_lengths(pairs, max_length)
     return np.flatnonzero(_is_kept(pairs.usable_lengths(np.arange(len(pairs))), max_length))
 
@@ -144,8 +144,8 @@ def ordered_batches(
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 
-    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted. A
-    progress bar counts the batches; `description` is its unit, in the singular.
+    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted, or of a
+    single pair. A progress bar counts the batches; `description` is its unit, in the singular.
     """
     lengths = pairs.lengths(np.arange(len(pairs)))
     batches: list[list[int]] = []
@@ -171,7 +171,7 @@ def _bucket(length: _Lengths, width: int) -> _Lengths:
 
 
 def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> Iterator[tuple[int, int]]:
-    """Order the pairs that are short enough: row and length, pair by pair."""
+    """Yield the row and the length of each pair that is short enough, in a random order."""
     order = Permutation(len(pairs), config.seed, epoch)
     for start in range(0, len(pairs), _ORDERED_AT_ONCE):
         rows = order(np.arange(start, min(start + _ORDERED_AT_ONCE, len(pairs))))

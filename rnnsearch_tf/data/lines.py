@@ -47,7 +47,7 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
 
 
 def bounded(file: IO[bytes] | io.BufferedIOBase) -> Iterator[bytes]:
-    """Yield lines; ValueError for one that would fill the memory, as of a hostile .gz."""
+    """Yield lines; ValueError for one too long for the memory, such as in a hostile .gz."""
     for number in itertools.count(1):
         line = file.readline(MAX_LINE_BYTES + 1)
         if len(line) > MAX_LINE_BYTES:
@@ -66,7 +66,7 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def compressed(file: IO[bytes], path: str | Path) -> Iterator[IO[bytes]]:
-    """Compress what is written to an open file, where its path says so; equal text, equal bytes."""
+    """Compress what is written to a file if its path ends in .gz; equal text gives equal bytes."""
     if not is_compressed(path):
         yield file
         return
@@ -77,7 +77,7 @@ def compressed(file: IO[bytes], path: str | Path) -> Iterator[IO[bytes]]:
 def check_is_text(path: str | Path) -> None:
     """Raise an error of `input_errors` for a file, plain or .gz, that is unreadable or binary."""
     with _opened(path) as file:
-        head = file.read1(_HEAD)  # all of a small file would reach what is damaged in it
+        head = file.read1(_HEAD)  # `read` could run into damage at the end of a small file
     check_head(head)
 
 

@@ -1,4 +1,4 @@
-"""Whether links are of the words that the model reads."""
+"""A check that links are between the words that the model reads."""
 
 import itertools
 
@@ -16,7 +16,7 @@ class LinkedWords:
     """Compares whitespace-separated words, which most aligners link, with those of the model.
 
     Args:
-        spaced: the text as it was.
+        spaced: the text before tokenization.
         splits_further: whether the tokenizer splits what whitespace separates.
     """
 
@@ -24,11 +24,11 @@ class LinkedWords:
         self._pairs = each_pair(spaced)
         self._splits_further = splits_further
         self._done = 0  # pairs
-        self._left_out = 0  # of them, with links, that have other words
-        self._split_further = np.zeros(2, np.int64)  # linked pairs, and those whose links show it
+        self._left_out = 0  # pairs with links that have other words
+        self._split_further = np.zeros(2, np.int64)  # linked ones, and those whose links show it
 
     def compared(self, block: WordAlignmentBlock, lengths: np.ndarray) -> WordAlignmentBlock:
-        """Return the next pairs' links that may be of the model's words, int [B, 2] of them."""
+        """Return the next pairs' links that may be of the model's words; `lengths` counts these."""
         self._done += len(lengths)
         pairs = itertools.islice(self._pairs, len(lengths))
         split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))
@@ -37,7 +37,7 @@ class LinkedWords:
             has_more = (split < lengths).any(axis=1) & has_links
             self._split_further += has_more.sum(), has_beyond.sum()
             return block
-        # A link of a word beyond the whitespace-separated ones is of the model's words.
+        # A link beyond the last whitespace-separated word shows that the model's words are linked.
         is_kept = (split == lengths).all(axis=1) | has_beyond
         self._left_out += int((has_links & ~is_kept).sum())
         links = block.links[np.repeat(is_kept, block.counts)]

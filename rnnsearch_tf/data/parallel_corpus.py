@@ -65,7 +65,7 @@ class Corpus(Protocol):
 
 @contextlib.contextmanager
 def unchanged(fingerprint: Callable[[], str], before: str) -> Iterator[None]:
-    """Read a text in a block; InputError if it no longer has the same fingerprint at the end."""
+    """Run a block that reads a text; InputError if its fingerprint has changed by the end."""
     yield
     if fingerprint() != before:
         raise InputError("the text was changed while it was read: start again")
@@ -81,7 +81,7 @@ class _TextFiles:
         self._digests: dict[Any, str] = {}  # of large files, by path, size and times
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the files; one that has not changed since is not read again."""
+        """Return the SHA-256 of the files; a large one is not read again unless it has changed."""
         files = [[[is_compressed(path), self._digest(path)] for path in one] for one in self._files]
         return json_digest([self._kind, files])
 
@@ -112,8 +112,8 @@ class _TextFiles:
 class ParallelFiles(_TextFiles):
     """Pairs of text files, each plain or .gz, one pair after the other.
 
-    Each file of `targets` has the translations of one of `sources`, line by line. InputError where
-    there are not as many files on one side as on the other.
+    Each file of `targets` has the translations of one of `sources`, line by line. InputError if the
+    sides have different numbers of files.
     """
 
     def __init__(self, sources: Paths, targets: Paths):
@@ -129,7 +129,7 @@ class ParallelFiles(_TextFiles):
 class TabSeparatedFiles(_TextFiles):
     """Files whose lines are a source, a tab and its target; further columns are ignored.
 
-    A file that has `|||` as a word before it has a tab is read as fast_align reads it:
+    A file in which `|||` occurs as a word before any tab is read as fast_align reads it:
     `source ||| target`.
     """
 

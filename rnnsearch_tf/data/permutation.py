@@ -9,8 +9,8 @@ _ROUNDS = 6
 class Permutation:
     """A random order of the numbers 0 to `size` − 1.
 
-    A Feistel network permutes the numbers of an even count of bits; a number outside `size` goes
-    through it again until it falls inside (Black & Rogaway 2002). TensorFlow's
+    A Feistel network permutes the numbers of an even number of bits; a result of `size` or more
+    goes through it again until it is smaller (Black & Rogaway 2002). TensorFlow's
     `random.experimental.index_shuffle` does the same with too few rounds: successive numbers of its
     order correlate by 0.4, so batches are not random samples. The order depends on `size` and
     `seeds` alone.

@@ -86,7 +86,7 @@ def _tokenized(
 ) -> Iterator[tuple[Block, Block]]:
     """Tokenize the corpus block by block; `tf.data` works on several at once.
 
-    Adds to `problems` which line of each side is the first with other words than a reader sees.
+    Adds to `problems` the first line of each side whose words are not those that a reader sees.
     """
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)

@@ -37,20 +37,20 @@ def prepare_alignments(
     files: WordAlignmentFiles,
     text: Path,
     pairs: Pairs,
-    spaced: Corpus,  # the text as it was
+    spaced: Corpus,  # the text before tokenization
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
     splits_further: bool = False,  # whether the tokenizer splits what whitespace separates
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training run has read.
 
-    Most aligners split `spaced` at ASCII whitespace. Where this gives other words than those of
-    the prepared text, as at a no-break space, a pair's links are left out, and their number is
-    logged, unless one of them is of a word that only the prepared text has. Where the tokenizer
-    splits further, most pairs have such a link; if few have one, the links are of other words.
+    Most aligners split `spaced` at ASCII whitespace. Where this gives other words than the prepared
+    text has, as at a no-break space, the links of a pair are left out, unless one of them is of a
+    word that only the prepared text has; the number of pairs left out is logged. If the
+    tokenizer splits further, most pairs have such a link; if few do, other words are linked.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
-    sentence does not have (the message has file and line), links of more or fewer pairs,
-    recognizably of other words, or a cache folder that cannot be written.
+    sentence does not have (the message has file and line), a different number of pairs, links that
+    are recognizably of other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
     key = json_digest([code_digest(sys.modules[__name__], linked_words), digest])[:32]
@@ -111,7 +111,7 @@ def _word_counts(side: Sentences, word_starts: WordStarts, rows: np.ndarray) -> 
 
 
 def _check(block: WordAlignmentBlock, lengths: np.ndarray) -> None:
-    """Check that every link is between words of its pair, which has so many, int [B, 2]."""
+    """Check that every link is between words of its pair; `lengths`, int [B, 2], counts these."""
     outside = (block.links >= np.repeat(lengths, block.counts, axis=0)).any(axis=1)
     if outside.any():
         link = int(outside.argmax())

@@ -4,11 +4,11 @@ A folder holds `digests.json`, the SHA-256 of its other files, and, for each sid
 
 * `SIDE.words`: int32, the numbers of all tokens of all sentences; numbers are given in order of
   first appearance;
-* `SIDE.starts`: int64, the offset of each sentence in it, and the end;
-* `SIDE.types`: UTF-8, one distinct token per line, whose number is the line's;
+* `SIDE.starts`: int64, the offset of each sentence in `SIDE.words`, and the end;
+* `SIDE.types`: UTF-8, one distinct token per line; its number is that of the line, from 0;
 * `SIDE.counts`: int64, the occurrences of each distinct token;
 
-and `problems`: UTF-8, what to say of the text, a line each.
+and `problems`: UTF-8, warnings about the text, one per line.
 """
 
 import contextlib
@@ -90,9 +90,9 @@ class PreparedSide:
 
 
 class SideWriter:
-    """Writes the files of a `PreparedSide` to an empty folder, by blocks.
+    """Writes the files of a `PreparedSide` to an empty folder, block by block.
 
-    Of all text, it keeps only types and counts in memory.
+    Only the types and their counts are kept in memory, not the text.
     """
 
     def __init__(self, folder: Path, name: str, files: contextlib.ExitStack):

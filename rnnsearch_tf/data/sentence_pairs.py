@@ -17,9 +17,9 @@ _TOKENIZED_LINES = 2_000  # at a time
 class Sentences:
     """One side of a corpus.
 
-    The tokens of all sentences are joined, by numbers of the corpus's own: they are written once
-    and serve every vocabulary. Arrays may be memory-mapped files, of which only the rows that are
-    needed are read.
+    The tokens of all sentences are joined in one array. Their numbers are the corpus's own, so they
+    are written once and serve every vocabulary. Arrays may be memory-mapped files, of which only
+    the rows that are needed are read.
     """
 
     words: np.ndarray  # int32 [all tokens]; numbers from 0 to W − 1

@@ -17,7 +17,7 @@ from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
-_LONG_TARGET = 1.5  # tokens for each source token: half of what a translation may have by default
+_LONG_TARGET = 1.5  # tokens for each source token: half the default limit of a translation
 _MANY = 0.1  # of pairs or tokens
 
 
@@ -95,7 +95,7 @@ class TrainingData:
         )
 
     def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
-        """Return the pairs whose text is drawn, where that is asked for."""
+        """Return the pairs with sampled segmentations; None if the text is not resampled."""
         if not config.draws_text:
             return None
         vocabularies = self.source_vocabulary, self.target_vocabulary

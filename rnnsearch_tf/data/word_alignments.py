@@ -30,12 +30,12 @@ class WordAlignmentFiles:
     """Files of word alignments, each plain or .gz, that belong to those of `ParallelFiles`.
 
     A line has the links of a pair, `i-j` separated by spaces (Pharaoh): word i of the source and
-    word j of the target, both from 0. The line of a pair without links is blank. InputError for not
-    as many files of one as of the other.
+    word j of the target, both from 0. The line of a pair without links is blank. InputError if the
+    numbers of files differ.
 
     Args:
         alignments: files.
-        sources: for each of them, the file with the sentences of its pairs, of either side.
+        sources: for each of them, a file with the sentences of its pairs, source or target.
     """
 
     def __init__(self, alignments: Paths, sources: Paths):
@@ -56,7 +56,7 @@ class WordAlignmentFiles:
         """Read the links in the order of the pairs, a block of lines at a time.
 
         InputError for a file that cannot be read, a line that is not made of links (the message
-        has its number), not as many lines as sentences.
+        has its number), or a number of lines that is not that of the sentences.
         """
         for path, source in self._files:
             before = 0
@@ -101,7 +101,7 @@ class WordAlignments:
 
         Tokens are linked where their words are. The row of a target token without a link is all 0,
         as are those of `</s>` and padding: the guided alignment loss leaves their attention alone.
-        `rows` are the pairs, int [B]; source and target, their tokens, ids [B, Tx] and [B, Ty].
+        `rows` are the pairs, int [B]; `source` and `target` are their ids, [B, Tx] and [B, Ty].
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts

@@ -21,8 +21,8 @@ Rules of the beam:
 * Ties go to the continuation of the higher ranked hypothesis, within one hypothesis to the lower
   word id, and to eos last. In the final ranking they go to the hypothesis finished first.
 * A log p that is not finite counts as -inf, and such a continuation is never chosen: a hypothesis
-  whose logits hold a NaN or +inf ends there. A sentence of which nothing is left has one hypothesis
-  all the same: eos alone, with log p and score of -inf.
+  whose logits hold a NaN or +inf ends there. A sentence with no hypothesis left still gets one: eos
+  alone, with a log p and a score of -inf.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def beam_search(
     state: State,  # a nest of tensors [B, 1, ...], which the first word is predicted from
     *,
     beam_size: int,  # k
-    max_lengths: Int[Tensor, "B"],  # tokens, eos included; below 1 is 1
+    max_lengths: Int[Tensor, "B"],  # tokens, eos included; values below 1 count as 1
     min_lengths: Int[Tensor, "B"] | None = None,  # words before eos; `max_lengths` has precedence
     eos_id: int,
     banned_ids: Sequence[int] = (),  # words never chosen; meant to be few
@@ -166,8 +166,8 @@ def beam_search(
         min_lengths = _lengths("min_lengths", min_lengths)
     rules = _Rules(beam_size, max_lengths, min_lengths, eos_id, tuple(banned_ids), scoring, n_best)
 
-    # Shapes must not change inside a loop, and the first word makes k hypotheses of one per
-    # sentence: it comes before the loops.
+    # Shapes must not change inside a loop, but the first word turns a sentence's one hypothesis
+    # into k: it is added before the loops.
     state, beam = _add_word(step, state, _empty_beam(max_lengths, scoring.start(state)), rules)
     if step.select is None:
         _, beam = _search_until(0.0, step, state, beam, rules)
@@ -196,7 +196,7 @@ def _search_until(
 def _search_with_shrinking_batch(
     select: Callable[[Any], SearchStep], state: State, beam: _Beam, rules: _Rules
 ) -> _Beam:
-    """Search until no sentence is live; those that are not leave the batch from time to time."""
+    """Search until no sentence is live; finished ones leave the batch from time to time."""
 
     def any_live(_: State, beam: _Beam) -> tf.Tensor:
         return tf.reduce_any(_is_live(beam))
@@ -228,7 +228,7 @@ def _add_word(step: SearchStep, state: State, beam: _Beam, rules: _Rules) -> tup
     beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)
     state = _gather(state, parents)
     beam = beam._replace(kept=_extend_kept(beam, state, rules))
-    if rules.beam_size > 1:  # of one slot, what is live can always win
+    if rules.beam_size > 1:  # with one slot, a live hypothesis has no rival
         beam = _stop_decided(beam, rules)
     return step.carried(state), beam
 
@@ -283,7 +283,7 @@ def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
 
 
 def _extend_kept(beam: _Beam, state: State, rules: _Rules) -> Kept:
-    """Extend what live hypotheses and new ends keep; what was finished before is frozen."""
+    """Extend what is kept for live and just finished hypotheses; freeze it for earlier ones."""
     extended = rules.scoring.extend(beam.kept, state, beam.tokens[:, :, -1])
     frozen = (beam.lengths > 0) & (beam.lengths < tf.shape(beam.tokens)[2])  # [B, k]
 
@@ -295,7 +295,7 @@ def _extend_kept(beam: _Beam, state: State, rules: _Rules) -> Kept:
 
 
 def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
-    """Empty the live slots of sentences in which no live hypothesis can win any more."""
+    """Empty the live slots of sentences whose `n_best` ranks can no longer change."""
     to_beat = tf.math.top_k(_scores(beam, rules), rules.n_best).values[:, -1:]  # [B, 1]
     within_reach = rules.scoring.bound(
         beam.log_probs, tf.expand_dims(rules.max_lengths, 1), beam.kept
@@ -312,7 +312,7 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
     beam = _gather(beam, order)
     tokens = tf.where(tf.expand_dims(beam.lengths > 0, 2), beam.tokens, 0)
-    # Where none was found, [B, k].
+    # The first slot of a sentence without a finished hypothesis, [B, k].
     is_missing = (beam.lengths == 0) & (tf.range(rules.beam_size) == 0)
     lengths = tf.where(is_missing, 1, beam.lengths)
     is_missing = tf.expand_dims(is_missing, 2)
@@ -333,7 +333,7 @@ def _scores(beam: _Beam, rules: _Rules) -> Float[Tensor, "B Q"]:
     """Scores of the finished hypotheses, -inf for the others."""
     scores = rules.scoring.score(beam.log_probs, tf.maximum(beam.lengths, 1), beam.kept)
     scores = tf.cast(scores, tf.float32)
-    return tf.where((beam.lengths > 0) & (scores > -math.inf), scores, -math.inf)  # NaN is not
+    return tf.where((beam.lengths > 0) & (scores > -math.inf), scores, -math.inf)  # also for NaN
 
 
 def _is_live(beam: _Beam) -> Bool[Tensor, "B Q"]:

@@ -25,7 +25,7 @@ class CandidateLists(tf.Module):
         self,
         translations: np.ndarray,  # ids of target words for each source word, int32 [K_x, n], or 0
         size: int,  # K, the number of target words, of which the first are the most frequent
-        frequent: int,  # how many of those are in every list, beside the special tokens
+        frequent: int,  # how many of those are in every list, besides the special tokens
         beam_size: int,
     ):
         super().__init__()

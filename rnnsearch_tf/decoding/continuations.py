@@ -39,14 +39,14 @@ def best_continuations(
         before_words + log softmax(logits)    for any word but eos
         before_eos + log softmax(logits)      for eos
 
-    without sorting Q·K numbers: the vocabulary is cut into N blocks of S words, and eos is a block
-    of its own behind them. The k best continuations lie in the k blocks with the greatest maxima: a
-    word in any other block has k maxima ahead of it. Taking blocks and words in the order of their
-    index keeps this true of ties.
+    without sorting Q·K numbers: the vocabulary is cut into N blocks of S words, followed by a block
+    for eos alone. The k best continuations lie in the k blocks with the greatest maxima: a word in
+    any other block has k maxima ahead of it. Taking blocks and words in the order of their index
+    keeps this true for ties.
 
     A hypothesis whose logits hold a NaN or +inf has no continuation. Where `before_eos` is inf, eos
-    follows with a log p of inf, whatever the logits: so the search keeps a finished hypothesis.
-    Where K is not static, it is a multiple of `BLOCK`, at least k times that.
+    follows with a log p of inf, whatever the logits: the search uses this to keep a finished
+    hypothesis. If K is not static, it must be a multiple of `BLOCK`, and at least k · BLOCK.
     """
     if k == before_words.shape[1] == 1:
         return _best_continuation(logits, before_words, before_eos, eos_id, banned_ids)
@@ -71,7 +71,7 @@ def best_continuations(
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
 
     parents, block = chosen // (count + 1), chosen % (count + 1)  # [B, m]
-    # The row of a block is parents · N + block. That of eos does not exist, and is not used.
+    # The row of a block is parents · N + block. The block of eos has none: what is read is unused.
     rows = tf.minimum(chosen - parents, slots * count - 1)
     rows = tf.gather(tf.reshape(blocks, [-1, slots * count, size]), rows, batch_dims=1)
     rows += tf.gather(banned, block)  # [B, m, S]
@@ -158,7 +158,7 @@ def _without(
     again = tf.gather(blocks, affected, axis=2) + tf.gather(banned, affected)
     again = tf.reduce_max(again, axis=3)  # [B, Q, A]
     is_place = tf.expand_dims(tf.range(_size(maxima, 2)), 1) == affected  # [N, A]
-    # Of an affected block in `again`. GPUs have no argmax of integers.
+    # The affected block's place in `again`; as floats, since GPUs have no argmax of integers.
     position = tf.argmax(tf.cast(is_place, tf.float32), axis=1)
     return tf.where(tf.reduce_any(is_place, 1), tf.gather(again, position, axis=2), maxima)
 
@@ -175,5 +175,5 @@ def _eos(
 
 
 def _nan_to_neg_inf(log_probs: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
-    """-inf in place of NaN, which is not greater: no later comparison meets one."""
+    """Replace NaN, which is not greater than -inf, by -inf: no later comparison meets one."""
     return tf.where(log_probs > -math.inf, log_probs, -math.inf)

@@ -16,15 +16,15 @@ from rnnsearch_tf.decoding.beam_search import SearchStep
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Shaped, Tensor
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
 
-# A forced word replaces this one, since it may itself be banned, as [UNK] is.
+# The search chooses this word in place of a forced one, which may be banned, as [UNK] is.
 _STAND_IN = len(SPECIAL_TOKENS)
 
 
 class Spelling(NamedTuple):
     """Written form of the words that are predicted, or of the pieces of words."""
 
-    texts: Shaped[Tensor, "K"]  # string; the special tokens are like no text
-    begins_word: Bool[Tensor, "K"]  # whether it can stand behind a whole word
+    texts: Shaped[Tensor, "K"]  # string; that of a special token matches no text
+    begins_word: Bool[Tensor, "K"]  # whether it can follow a whole word
     are_parts: bool  # whether several make a word
 
 
@@ -32,7 +32,7 @@ class Prefix(NamedTuple):
     """The prefixes of B translations, in the words that are predicted."""
 
     forced: Int[Tensor, "B P"]  # the first words, int32, then 0
-    partial_word: Shaped[Tensor, "B"]  # string; what follows begins with it; "" if it is whole
+    partial_word: Shaped[Tensor, "B"]  # string; what follows begins with it; "" for none
     needs_new_word: Bool[Tensor, "B"]  # whether a new word must begin after `forced`
 
     def lengths(self) -> Int[Tensor, "B"]:
@@ -40,7 +40,7 @@ class Prefix(NamedTuple):
         return tf.math.count_nonzero(self.forced, axis=1, dtype=tf.int32)
 
     def max_tokens(self) -> Int[Tensor, "B"]:
-        """The tokens that a translation needs for it, eos included; each has a byte at least."""
+        """The most tokens that the prefix can take, eos included; each has at least one byte."""
         return self.lengths() + tf.strings.length(self.partial_word) + 1
 
 
@@ -51,7 +51,7 @@ class PrefixConstraint(NamedTuple):
     spelling: Spelling
 
     def among(self, words: Int[Tensor, "C"] | None) -> PrefixConstraint:
-        """The same in indices of some words, the special tokens first; None: of all words."""
+        """The same with indices into `words`, special tokens first; None: into all words."""
         if words is None:
             return self
         texts, begins_word, are_parts = self.spelling
@@ -142,7 +142,7 @@ def _restricted(
 
 
 def restore_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B k T"]:
-    """Put the forced words into the tokens of hypotheses, where others stand in for them."""
+    """Put the forced words back into the tokens of hypotheses, in place of the stand-in."""
     missing = tf.maximum(tf.shape(tokens)[2] - tf.shape(prefix.forced)[1], 0)
     forced = tf.pad(prefix.forced, [[0, 0], [0, missing]])[:, tf.newaxis, : tf.shape(tokens)[2]]
     return tf.where((forced > 0) & (tokens == _STAND_IN), forced, tokens)

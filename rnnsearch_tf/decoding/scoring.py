@@ -21,7 +21,7 @@ Kept = Any  # a nest of tensors [B, Q, ...]; empty if a rule needs log p and the
 
 
 class ScoringRule(Protocol):
-    """A score of finished hypotheses; a rule that keeps nothing defines `score` and `bound`."""
+    """A score of finished hypotheses; a rule that keeps nothing needs only `score` and `bound`."""
 
     def start(self, state: State) -> Kept:
         """Return what hypotheses without words keep, from the search's first state: Q = 1."""

@@ -10,9 +10,9 @@ from rnnsearch_tf.config import TrainingConfig
 def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:
     """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
 
-    It is of the weights that a record of training.jsonl, with BLEU, is about. Weights whose NLL is
-    not finite are never the best: −∞. Those whose BLEU is below 1 rank below all others, by −NLL:
-    such a BLEU says nothing.
+    `record` is one of training.jsonl that has BLEU. Weights whose NLL is not finite are never the
+    best: −∞. Where BLEU decides, weights with a BLEU below 1 rank below all others, by −NLL: such a
+    BLEU says nothing.
     """
     nll, bleu = record["nll_per_token"], record["bleu"]
     if not math.isfinite(nll):

@@ -28,9 +28,9 @@ class LengthBin(NamedTuple):
 def length_bins(
     lengths: Sequence[int], bounds: Sequence[int] | None = None
 ) -> dict[tuple[int, int], list[int]]:
-    """Sort sentences into bins by their words; empty bins are left out.
+    """Sort sentences into bins by their number of words; empty bins are left out.
 
-    Bins are ten words wide, or have upper `bounds`; longer sentences are left out then. A blank one
+    Bins are ten words wide, or have upper `bounds`, above which sentences are left out. A blank one
     is in the first bin. Returns the indices of sentences by (lower, upper) bound, both ascending.
     """
     highs = bounds if bounds is not None else range(_WIDTH, max([1, *lengths]) + _WIDTH, _WIDTH)
@@ -74,7 +74,7 @@ def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[Le
 
 
 def read_test_set(path: str | Path) -> str | None:
-    """Read the test set's SHA-256 from such a file; None in one of 0.1.0. Errors as there."""
+    """Read the test set's SHA-256 from a file as in `read_by_length`; None from version 0.1.0."""
     with input_errors(path):
         return typed(str | None, read_json(path).get("test_set_sha256"), "test_set_sha256")
 

@@ -151,10 +151,10 @@ METRICS: dict[str, Metric] = {
 def sides(**given: Sequence[Any]) -> list[list[Any]]:
     """Return the sides of a test set as lists: a pandas column is indexed by labels, not positions.
 
-    Text is in composed form (NFC) there: a letter and its marks are equal however they are encoded.
-    InputError if one has more sentences than another, which sacreBLEU would ignore, or if there are
-    none. TypeError for a single string, for what is no text, and for references in lists, which is
-    sacreBLEU's form.
+    Text is brought into composed form (NFC), so that a letter and its marks have one encoding.
+    InputError if the sides have different numbers of sentences, which sacreBLEU would ignore, or
+    none, or if sentences have different numbers of references. TypeError for a single string, for
+    what is not text, and for references in lists, which is sacreBLEU's form.
     """
     for name, side in given.items():
         if isinstance(side, str):
@@ -193,9 +193,9 @@ def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
 def language_tokens(references: Sequence[Reference]) -> str:
     """Name sacreBLEU's tokens for the references' language.
 
-    "13a", or where a fifth of the letters is of scripts without spaces between words, in which a
-    line would be one word and have no BLEU, "zh" for Chinese and "char" for others: each character
-    is one.
+    "13a"; but if more than a fifth of the letters are of scripts without spaces between words, in
+    which a line would be one word and have no BLEU, "zh" for Chinese and "char" for others: each
+    character is a token.
     """
     text = "".join("".join(reference) for reference in references)
     unspaced = len(re.findall(UNSPACED, text))

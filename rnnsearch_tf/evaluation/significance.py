@@ -116,7 +116,7 @@ def difference(
 
 
 def _drawn(metric: Any, ours: list[Any], theirs: list[Any]) -> np.ndarray:
-    """Score both sides of the drawn test sets, [2, N]; the signature gets their number."""
+    """Score both systems on the N drawn test sets, [2, N]; the signature gets N."""
     both = [[*one, *other] for one, other in zip(ours, theirs, strict=True)]
 
     def compute(statistics: np.ndarray) -> list[float]:

@@ -12,7 +12,7 @@ from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 _FIRST = 256  # sentences of a text that tell its language
 _MIN_TOKENS = 30  # in them
-_MANY = 0.4  # share of them; of Europarl and Multi30k 0.5–3%, swapped 45–76%, as measured
+_MANY = 0.4  # share of them; measured on Europarl and Multi30k: 0.5–3%, sides swapped: 45–76%
 
 
 def unk_free_sentences(
@@ -30,9 +30,9 @@ def unk_free_sentences(
 def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
-    These are texts whose first sentences are mostly unknown, or single bytes of subwords, and, for
-    a model of words, those in which `problem_of_form` finds a line. The texts, by name, are the
-    source, and the target where there is one.
+    These are texts with more than 40% of the first sentences' tokens unknown, or single bytes of
+    subwords, and, for a model of words, those in which `problem_of_form` finds a line. The texts,
+    by name, are the source, and the target if there is one.
     """
     problems = []
     for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):

@@ -66,9 +66,9 @@ def tokens_of_pairs(
 
 
 def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> Line | Hypothesis:
-    """Return text, or the hypothesis of a result; its text where that has other tokens, or none.
+    """Return a text, or a result's hypothesis; only its text if it lacks tokens of the model.
 
-    Tokens are another model's where the vocabulary lacks one of them.
+    Tokens are another model's if the vocabulary lacks one of them.
     """
     result = target.hypotheses[0] if isinstance(target, Translation) else target
     if not isinstance(result, Hypothesis):

@@ -1,4 +1,4 @@
-"""Lines in one letter case: a subword model reads their words in the usual spelling."""
+"""Correction of letter case, so that a subword model reads words in their usual spelling."""
 
 import re
 
@@ -14,11 +14,11 @@ _TWO = rf"{_OTHERS}\p{{Lu}}\p{{M}}*\p{{Lu}}{_OTHERS}"
 _IN_CAPITALS = f"{_TWO} {_TWO}"
 _IN_LOWER_CASE = r"[^\p{Lu}\p{Lt}]*\p{Ll}[^\p{Lu}\p{Lt}]*"
 _LETTER = r"[\p{L}\p{M}]"
-# A word of four letters or more that does not begin with a capital. The opposite, lines without
-# one, would take more memory than RE2 uses.
+# A word of four letters or more that does not begin with a capital. A pattern for the opposite,
+# lines without such a word, would take more memory than RE2 allows.
 _NOT_IN_TITLE_CASE = rf"(?:.*[^\p{{L}}\p{{M}}])?[^\P{{L}}\p{{Lu}}]{_LETTER}{{3}}.*"
 _FEWEST_CHANGES = 4
-# What is before the first letters, these, and what may follow: no web address.
+# Three groups: what precedes the first letters, these, and what may follow. No web address fits.
 _WORD = (
     rf"([^\p{{L}}\p{{M}}\p{{N}}]*)({_LETTER}+)"
     r"((?:['’-][\p{L}\p{M}'’-]*)?[^\p{L}\p{M}\p{N}]*)"
@@ -29,13 +29,13 @@ _ACRONYM = r".*\p{Lu}[\p{M}.]*\p{Lu}.*"
 
 
 class LetterCaseCorrection(tf.Module):
-    """Reads lines in capitals, in lower case or in title case as the training text is written.
+    """Respells lines in capitals, in lower case or in title case as in the training text.
 
-    There, such lines are rare: their words are split into many subwords, and names in lower case
-    are not recognized. Each word of such a line becomes the first piece of the vocabulary that has
-    its letters, so the most frequent spelling: "EUROPE" and "europe" become "Europe". All other
-    words become lower case, but for those with digits, and acronyms in title case. The first letter
-    of a line stays a capital.
+    Such lines are rare there: their words are split into many subwords, and names in lower case are
+    not recognized. Each word of such a line becomes the first piece of the vocabulary that has its
+    letters, that is, the most frequent spelling: "EUROPE" and "europe" become "Europe". Other words
+    become lower case, except words with digits, and acronyms in lines in title case. The first
+    letter of a line stays a capital.
 
     A line is in capitals if it has no letter in lower case or of a script without cases, and at
     least two words with two adjacent capitals: one acronym is left alone. It is in title case if
@@ -80,11 +80,11 @@ class LetterCaseCorrection(tf.Module):
         return tf.cond(tf.size(rows) > 0, corrected, lambda: tokens)
 
     def _count_words(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Count the words of sentences, string [B, None]: int64 [B]."""
+        """Return the number of the last word of sentences, string [B, None], from 0: int64 [B]."""
         return tf.reduce_max(self._source.tokenizer.word_numbers(tokens), axis=1)
 
     def _read(self, lines: tf.Tensor, in_capitals: tf.Tensor, in_lower: tf.Tensor) -> tf.Tensor:
-        """Respell the words of lines, string [R], which are in title case if in neither other."""
+        """Respell the words of lines, string [R]; a line in neither other case is in title case."""
         is_title = ~(in_capitals | in_lower)
         words = tf.strings.split(lines, " ")
         given = words.flat_values
@@ -100,7 +100,7 @@ class LetterCaseCorrection(tf.Module):
         return tf.where(is_title & (changes < _FEWEST_CHANGES), lines, text)
 
     def _usual(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Respell words in lower case, string [N]; and say which are known, bool [N]."""
+        """Respell words in lower case, string [N], as usual, and mark known ones, bool [N]."""
         before, letters, after = (apply((f"^{_WORD}$", rf"\{part}"), words) for part in (1, 2, 3))
         ids = self._ids.lookup(letters)
         is_known = tf.strings.regex_full_match(words, _WORD) & (ids != NO_ID)

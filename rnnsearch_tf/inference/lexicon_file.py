@@ -45,7 +45,7 @@ def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 
 def translation_ids(lexicon: Lexicon, source: Vocabulary, target: Vocabulary) -> np.ndarray:
-    """Look the translations up: int32 [K_x, n], rows that end in 0; unknown words are left out."""
+    """Look the translations up: int32 [K_x, n], rows padded with 0; unknown words are left out."""
     rows = [target.encode(lexicon.get(word, ()))[:-1] for word in source.tokens]
     ids = np.zeros([len(rows), max(1, *map(len, rows))], np.int32)
     for row, words in zip(ids, rows, strict=True):

@@ -11,8 +11,8 @@ import tensorflow as tf
 class PreparedWeights(tf.Module):
     """Tensors that are computed from a model's weights now, and again when a SavedModel is loaded.
 
-    To join, transpose and cast the weights takes as long as some steps of the search. A SavedModel
-    holds the computation, not its results, so that it does not grow.
+    Joining, transposing and casting the weights takes as long as a few steps of the search. A
+    SavedModel holds the computation, not its results, so that it does not grow.
 
     Args:
         compute: makes a nest of tensors, and of Keras variables, which stay as they are.
@@ -42,8 +42,8 @@ class PreparedWeights(tf.Module):
 class _Tensor(tf.saved_model.experimental.TrackableResource):
     """A tensor that every loader of SavedModels computes after it has read the weights.
 
-    Like a lookup table, it is not destroyed with the object of a SavedModel in Python, of which a
-    signature may be all that is left: its memory is freed with the process, or the session.
+    Like a lookup table, it outlives the Python object of its SavedModel, of which only a signature
+    may be left: its memory is freed with the process, or the session.
     """
 
     def __init__(self, compute: Callable[[], tf.Tensor], like: tf.Tensor):

@@ -17,7 +17,7 @@ _PART = 64  # lines; fixed, so that results do not depend on the number of threa
 
 @contextlib.contextmanager
 def side_by_side() -> Iterator[Callable[..., Iterable]]:
-    """Yield a function like `map`, on all cores where TensorFlow runs each operation on one."""
+    """Yield a function like `map` that uses all cores if TensorFlow runs each operation on one."""
     count = threads.cores() if tf.config.threading.get_intra_op_parallelism_threads() == 1 else 1
     if count == 1:
         yield map
@@ -25,7 +25,7 @@ def side_by_side() -> Iterator[Callable[..., Iterable]]:
     pool = ThreadPoolExecutor(count, thread_name_prefix=interrupts.LEFT_BEHIND)
     try:
         yield pool.map
-    except BaseException:  # a signal, or a generator that is closed, waits for no search
+    except BaseException:  # after a signal, or in a closed generator, do not wait for a search
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()

@@ -11,7 +11,7 @@ from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 _JOINERS = r"\x{200C}\x{200D}"  # within words of Persian, Sinhala and others
 _WORD = rf"[\p{{L}}\p{{M}}'’-][\p{{Ll}}\p{{Lo}}\p{{Lm}}\p{{M}}{_JOINERS}'’-]+"  # no acronym
-_SYLLABLES = rf"(?s).*({UNSPACED}|\p{{Hangul}}).*"  # or words: another one is no typing error
+_SYLLABLES = rf"(?s).*({UNSPACED}|\p{{Hangul}}).*"  # or words; another one is no typing error
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 NO_ID = tf.int64.max
 _GAP = "\0"  # no letter
@@ -78,10 +78,10 @@ class SpellingCorrection(tf.Module):
         return tf.where(ids == NO_ID, words, self._source.spell(ids))
 
     def _with_one_error(self, words: tf.Tensor) -> Iterable[tf.Tensor]:
-        """Ids of the known words that have one error as words, string [U]: int64 [U, …] a kind."""
+        """Yield, per kind of error, ids int64 [U, …] of known words it turns into words, [U]."""
         words = tf.where(_can_have_errors(words), words, "")
         yield self._known_ids(_exchanged(words))
-        yield self._known_ids(_exchanged(lowercase(words)))  # that of a first word
+        yield self._known_ids(_exchanged(lowercase(words)))  # for the first word of a sentence
         letters = _letters(words)
         each = letters[:, tf.newaxis]
         shorter = _join(tf.where(_is_at(letters), "", each))
@@ -132,7 +132,7 @@ def _join(letters: tf.Tensor) -> tf.Tensor:
 
 
 def id_table(pairs: Iterable[tuple[str | bytes, int]]) -> tf.lookup.StaticHashTable:
-    """Make a table of pairs, of which those that come first count; `NO_ID` for all others."""
+    """Make a table of pairs, the first of those with equal words; other words have `NO_ID`."""
     ids: dict[str | bytes, int] = {"": NO_ID}  # a table may not be empty
     for word, i in pairs:
         ids.setdefault(word, i)

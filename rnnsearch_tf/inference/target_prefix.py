@@ -19,14 +19,14 @@ def read_prefix(
 ) -> tuple[tf.RaggedTensor, PrefixConstraint]:
     """Read prefixes of translations, string [R].
 
-    Returns the words that must come first, as they were given, string [R, None], and what the
-    search takes.
+    Returns the words that must come first, as they were given, string [R, None], and the constraint
+    for the search.
 
     The first `max_length` tokens are read. A space at the end says that the last word is whole:
-    another word or punctuation follows. Without it the last word (where words are not separated by
-    spaces, what follows the last space) may be unfinished: what follows begins with its characters.
-    It is whole all the same where there are `max_length` tokens, or where the vocabulary lacks it
-    and has no word that begins with it. Words that the vocabulary lacks are [UNK].
+    another word or punctuation follows. Without it, the last word (in scripts without spaces, all
+    that follows the last space) may be unfinished: the translation has a word that begins with it.
+    It still counts as whole if there are `max_length` tokens, or if the vocabulary lacks it and has
+    no word that begins with it. Words that the vocabulary lacks are [UNK].
     """
     spelling = _spelling(target)
     text = visible(text)
@@ -72,7 +72,7 @@ def _spelling(target: TextVectorizer) -> Spelling:
     if pieces := [i for i, token in enumerate(known) if BYTE.fullmatch(token)]:
         spelled = [bytes.fromhex(known[i][3:-1]) for i in pieces]
         texts = tf.tensor_scatter_nd_update(texts, [[i] for i in pieces], spelled)
-    # Behind the piece of a word, where each piece is a word of its own or not.
+    # Whether each piece begins a new word when it follows the piece of a word.
     pairs = tf.stack([tf.fill([len(known)], f"{BLANK}a"), tokens], axis=1)
     numbers = target.tokenizer.word_numbers(tf.RaggedTensor.from_tensor(pairs))
     begins = numbers.to_tensor()[:, 1] > 0

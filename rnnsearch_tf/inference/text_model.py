@@ -76,7 +76,7 @@ class TextModel(tf.Module):
         self.target = target
         # Whether the model's tokens are parts of words.
         self.has_subwords = splits_words(source.tokenizer) or splits_words(target.tokenizer)
-        if self.has_subwords:  # a training run says so, other options may not
+        if self.has_subwords:  # training sets this, but other options may differ
             decoding = dataclasses.replace(config.decoding, allow_unknown=False)
             config = dataclasses.replace(config, decoding=decoding)
         self.config = config
@@ -163,12 +163,12 @@ class TextModel(tf.Module):
         """Search for the best translation of each sentence, string [B].
 
         Returns:
-            The fields of `NBest` with N = 1, `target_tokens` as strings, then empty strings, and
-            `token_scores`, then 0; and `source_tokens` string [B, Tx] with `</s>`, then empty
-            strings. Scores are as the search has them: the mean probability of an ensemble; under
-            candidate words, p over the list. A blank sentence has a blank text, `</s>` alone and
-            scores of 0. So has one without a translation of finite log p, but its scores are the
-            lowest float32.
+            The fields of `NBest` with N = 1, `target_tokens` as strings, padded with empty ones,
+            and `token_scores`, padded with 0; and `source_tokens`, string [B, Tx], with `</s>`,
+            padded with empty strings. Scores are the search's: of an ensemble's mean probability;
+            with candidate words, of p over these. A blank sentence has a blank text, `</s>` alone
+            and scores of 0. So has one without a translation of finite log p, but its scores are
+            the lowest float32.
         """
         return self._translations(text, n_best=1)
 
@@ -199,12 +199,12 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Score of tokens [B, Tx], [B, Ty] without `</s>`, in nats, under all words.
+        """Score tokens [B, Tx], [B, Ty] without `</s>`, in nats, under all words.
 
         Returns:
             `score` float32 [B], log p(y|x), `</s>` counted; `token_scores` float32 [B, Ty + 1],
-            log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
-            lowest float32 where log p is not finite.
+            log p of each token and of `</s>`, padded with 0, which sum to `score`. 0 where both
+            texts are blank; the lowest float32 where log p is not finite.
         """
         x = self.source.ids(self.corrected(unpadded(source)))
         y = self.target.ids(unpadded(target))
@@ -300,7 +300,7 @@ class TextModel(tf.Module):
         return words, read
 
     def corrected(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """The source tokens that the model reads for those of a text, string [B, None]."""
+        """Return the source tokens that the model reads in place of a text's, string [B, None]."""
         return tokens if self._spelling is None else self._spelling.correct(tokens)
 
     def _translations(
@@ -313,7 +313,7 @@ class TextModel(tf.Module):
             return self._search_block(tf.gather(tokens, rows), n_best, some)
 
         lengths, block_tokens = tokens.row_lengths() + 1, _BLOCK_TOKENS
-        if prefix is not None:  # which takes memory for all words' texts
+        if prefix is not None:  # its search holds the texts of all words in memory
             lengths, block_tokens = tf.maximum(lengths, 16), _PREFIX_BLOCK_TOKENS
         with self._weights_in_use():
             hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
@@ -327,7 +327,7 @@ class TextModel(tf.Module):
     def _search_block(
         self, tokens: tf.RaggedTensor, n_best: int, prefix: tf.Tensor | None = None
     ) -> NBest:
-        """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
+        """Translate source tokens [R, None]; translations begin with the prefix, string [R]."""
         read = self.corrected(tokens)
         source = self.source.ids(read).to_tensor(PAD)
         # The model is not asked about a blank sentence: its one translation is empty.
@@ -360,8 +360,8 @@ class TextModel(tf.Module):
     ) -> tf.Tensor:
         """Detokenize hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
 
-        `tokens` [R, None], as `read` by the model, and `source` ids [R, Tx] are the sentences that
-        they translate; `given`, string [R, None], are their first words as they were given.
+        `tokens` [R, None], `read` (what the model reads for them) and `source`, ids [R, Tx], are
+        the source sentences; `given`, string [R, None], are the hypotheses' first words as given.
         """
         shape = tf.shape(lengths)
         target = tf.RaggedTensor.from_tensor(

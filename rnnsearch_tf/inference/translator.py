@@ -150,7 +150,7 @@ class Translator:
             raise InputError(f"{version}: an export has one set of weights")
         export = exported.Export(version)
         export.check_options(decoding, alignment)
-        # Subwords' operations are there once their tokenizers are made; the graph needs them.
+        # Making subword tokenizers loads the operations that the graph needs.
         tokenizers = tokenizers_for(export.config, version / exported.SUBWORDS)
         vocabularies = export.load_vocabularies()
         return cls(
@@ -243,15 +243,15 @@ class Translator:
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
             split_sentences: whether the sentences of a text are translated one by one. Tokens and
-                scores come one after the other, `</s>` behind each sentence, and the score is the
+                scores follow one another, with `</s>` after each sentence, and the score is the
                 sum. sentencex finds the sentences, by the source language.
-            progress: whether standard error shows the progress, when it takes long.
+            progress: whether standard error shows the progress of a list that takes long.
 
         Returns:
             A `Translation`, or a list of them. Scores are in nats.
 
         Raises:
-            InputError: more translations than the beam is wide, or another beam than the export's;
+            InputError: `n_best` above the beam size, or another beam size than the export's;
                 several translations, or alignments, of split text; sentencex is not installed.
             TypeError: the text is not a string.
         """
@@ -301,8 +301,8 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translate windows of sentences as they come; as `translate`.
 
-        Each window is searched as a whole, before the next one is read. With `text_only`, a model
-        of subwords leaves its tokens as they are, which takes less time.
+        Each window is searched as a whole, before the next one is read. With `text_only`, subwords
+        are not joined into words in the tokens of the results, which saves time.
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
@@ -386,8 +386,8 @@ class Translator:
 
         Args:
             source: a sentence, or a list of them.
-            target: a translation, or as many: text, which is split into tokens, or a result of
-                `translate`, whose tokens are taken as they are.
+            target: a translation, or a list of as many: text, which is split into tokens, or a
+                result of `translate`, whose tokens are taken as they are.
             progress: whether standard error shows the progress, when it takes long.
 
         Returns:
@@ -516,7 +516,7 @@ class Translator:
     ) -> tuple[list[Words], list[Words], list[list[str]]]:
         """Split pairs into the words that `align` gives, and the source words that the model reads.
 
-        Those that it reads are of corrected text, without `</s>`; those of an export, as they are.
+        The latter are of the corrected text, without `</s>`; for an export, of the text as given.
         """
         pairs = zip(*map(each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))
@@ -533,7 +533,7 @@ class Translator:
         with input_errors("decoding options"):
             wanted = dataclasses.replace(decoding, beam_size=beam_size)
         if not isinstance(n_best, Integral) or n_best not in range(1, beam_size + 1):
-            raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
+            raise InputError(f"n_best {n_best!r}: must be from 1 to the beam size, {beam_size}")
         if wanted == decoding:
             return self._engine
         if self._with_decoding is None:

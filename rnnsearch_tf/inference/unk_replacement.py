@@ -63,8 +63,8 @@ class UnkReplacement(tf.Module):
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:
     """Select the words with the greatest weights, string [U], from weights float32 [U, Tx].
 
-    Of an empty sentence, it is an empty string. `rows`, int64 [U], are the rows of `source`,
-    string [R, None], that they belong to.
+    An empty sentence gives an empty string. `rows`, int64 [U], are the rows of `source`, string
+    [R, None], that the weights belong to.
     """
     lengths = tf.gather(source.row_lengths(), rows)[:, None]
     is_word = tf.range(tf.shape(weights, tf.int64)[1]) < lengths

@@ -120,6 +120,6 @@ def _membership(numbers: tf.RaggedTensor) -> tf.Tensor:
 
 
 def _with_end_number(numbers: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-    """Add the number of `</s>`, the last word; return the numbers of words, int64 [B], too."""
+    """Add the number of `</s>`, the last word; also return the counts of words, int64 [B]."""
     ends = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
     return tf.concat([numbers, ends[:, tf.newaxis]], axis=1), ends + 1

@@ -6,13 +6,13 @@
     keys(annotations)                                what energies need of h, once for a sentence
     call(state, annotations, keys, annotations_mask)
         α_i = softmax over j of energies of s_{i-1} and keys(h), 0 at padding
-        c_i = Σ_j α_ij x_j, x being what is given as annotations
+        c_i = Σ_j α_ij x_j, where x is what is passed as annotations
 
-x is h, unless the layer's class itself has `averages_only = True`: it reads x for the contexts
-alone, and energies from the keys. The search then gives it products M h as x, of another width, so
-that no context is multiplied by M. States are [B, n], or [B, Q, n], Q being the hypotheses of a
-sentence; contexts and α have the same leading axes. Annotations and keys are broadcast over Q,
-never copied.
+x is h, unless the layer's own class sets `averages_only = True`: such a layer uses x for contexts
+alone, and computes energies from the keys. The search then passes products M h as x, of another
+width, so that it need not multiply contexts by M. States are [B, n], or [B, Q, n] for the Q
+hypotheses of a sentence; contexts and α have the same leading axes. Annotations and keys are
+broadcast over Q, never copied.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def align(
 ) -> Float[Tensor, "B Q Tx"]:
     """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false.
 
-    In training, `align_gradient` is its derivative: for other energies, write an attention of your
-    own, with `masked_softmax`.
+    Training takes its derivative from `align_gradient`: for other energies, write your own
+    attention layer with `masked_softmax`.
     """
     hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
     energies = ops.matmul(ops.reshape(hidden, (-1, keys.shape[-1])), v_a[:, None])
@@ -138,9 +138,9 @@ class BahdanauAttention(PreciseLayer):
         self.v_a = self.add_weight((self.units,), initializers.energy(scheme), name="v_a")
 
     def keys(self, annotations: Float[Tensor, "B Tx two_n"]) -> Float[Tensor, "B Tx n_a"]:
-        """U_a h_j, which does not depend on i: computed once for a sentence.
+        """Compute U_a h_j, which does not depend on i, once per sentence.
 
-        ValueError before the layer is built, by its first call or `build`.
+        ValueError if the layer is not built yet; its first call or `build` builds it.
         """
         if not self.built:
             raise ValueError(
@@ -159,7 +159,7 @@ class BahdanauAttention(PreciseLayer):
 
         Args:
             state: s_{i-1}, [B, n] or [B, Ty, n].
-            annotations: h. With `keys`, they may be products M h_j, and so may the context, M c_i.
+            annotations: h. With `keys`, they may be products M h_j; the context is then M c_i.
             keys: U_a h from `keys`; computed here when absent.
             annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
                 have one.
@@ -213,9 +213,9 @@ class LastAnnotation(PreciseLayer):
         keys: Float[Tensor, "B Tx _"] | None = None,
         annotations_mask: Bool[Tensor, "B Tx"] | None = None,
     ) -> tuple[Float[Tensor, "*queries n"], Float[Tensor, "*queries Tx"]]:
-        """Return the same context for each state of a sentence, and the alignment in float32.
+        """Return the same context for each state of a sentence, and the alignment.
 
-        Only the number of states matters. Arguments are those of `BahdanauAttention.call`.
+        Only the number of states matters. Arguments and dtypes are as in `BahdanauAttention.call`.
         """
         _check_optional(self, mask=annotations_mask)
         annotations = self.wide(annotations)

@@ -1,11 +1,11 @@
 """The decoder's recurrence under teacher forcing: look at the source, update the state.
 
     q_i = W_a s_{i-1},  α_i = softmax(v_aᵀ tanh(q_i + U_a h)),  c_i = Σ_j α_ij h_j
-    s_i = f(s_{i-1}, E y, c_i), y being y_i or y_{i-1} by the step order  (appendix A.2.2)
+    s_i = f(s_{i-1}, E y, c_i), where y is y_i or y_{i-1} by the step order  (appendix A.2.2)
 
-As in `gated_recurrence`, the gradient is a loop over the gradients of what the products return,
-followed by one large product for each weight. The tanh of the alignment model, the largest tensor
-[Ty, B, Tx, n'], is computed again instead of kept.
+As in `gated_recurrence`, a loop computes the gradients of the products' outputs, and one large
+product then gives each weight's gradient. The tanh of the alignment model, the largest tensor
+[Ty, B, Tx, n'], is recomputed instead of kept.
 """
 
 from __future__ import annotations

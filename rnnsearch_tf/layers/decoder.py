@@ -29,7 +29,7 @@ class DecoderOutputs(NamedTuple):
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class InitialState(PreciseLayer):
-    """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2), in RNNencdec of →h_Tx.
+    """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2); RNNencdec has →h_Tx in place of ←h_1.
 
     Weights, stored transposed: `W_s` [n, n], `b_s` [n]. `units` is n.
     """
@@ -70,15 +70,15 @@ class Decoder(PreciseLayer):
         embedding_size: m.
         units: n, the number of hidden units.
         attention: `BahdanauAttention`, `LastAnnotation` (RNNencdec), or another layer with their
-            methods (see `layers.attention`). Its name comes before those of its weights
-            (`attention/W_a`). It belongs to this decoder alone: α is among the outputs, and a model
-            that calls it elsewhere cannot be loaded from a `.keras` file.
+            methods (see `layers.attention`). Its name prefixes those of its weights
+            (`attention/W_a`). Use it in this decoder alone: the outputs include α, and a model that
+            also calls it elsewhere cannot be loaded from a `.keras` file.
         step_order: "look_generate_update" or "look_update_generate".
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Raises:
-        ValueError: an unknown step order, or an `attention` that lacks the required methods.
+        ValueError: an unknown step order, or an `attention` without a `keys` method.
 
     Examples:
         Two sentences, n = 5: annotations of three words, summaries, four target words.
@@ -121,7 +121,7 @@ class Decoder(PreciseLayer):
         target_shape: tuple,
         annotations_shape: tuple,
         summary_shape: tuple,
-        annotations_mask_shape: tuple | None = None,  # Keras 3.12 gives none to a name with "mask"
+        annotations_mask_shape: tuple | None = None,  # Keras 3.12 passes no shape of a mask
     ) -> None:
         """Create the weights."""
         self.embedding.build(target_shape)

@@ -47,10 +47,10 @@ class MaxoutDeepOutput(PreciseLayer):
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
         tied_to: an embedding of the K words, m = l, whose E is used as W_o (Press & Wolf 2017). E
-            is not a weight of this layer: it is trained and saved with its embedding, as in a
-            `TranslationModel`, which has the config of both. Another Keras model with it has no
-            `.keras` file: use `save_weights`.
-        lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which `LexicalModel` reads.
+            is not a weight of this layer: it is trained and saved with its embedding. Of the Keras
+            models with a tied readout, only `TranslationModel` can be saved as a `.keras` file; for
+            others, use `save_weights`.
+        lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which a `LexicalModel` reads.
 
     Examples:
         Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
@@ -84,7 +84,7 @@ class MaxoutDeepOutput(PreciseLayer):
         self.supports_masking = True  # logits carry the Keras mask of the states
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
-        """Create the weights; ValueError where a lexical model's sizes differ."""
+        """Create the weights; ValueError if l is not m with a lexical model."""
         if self.lexical is not None and words_shape[-1] != self.units:
             raise ValueError(
                 f"a lexical model needs as many units as a word vector has elements: "
@@ -124,10 +124,10 @@ class MaxoutDeepOutput(PreciseLayer):
     def activate(
         self,
         pairs: Float[Tensor, "*rows _"],
-        context: Float[Tensor, "*rows _"],  # of a lexical model, Σ_j α_ij E x_j is last in it
+        context: Float[Tensor, "*rows _"],  # with a lexical model, it ends in Σ_j α_ij E x_j
         training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
-        """The maximum of each pair of t̃_i, with dropout, and the lexical model's part."""
+        """The maximum of each pair of t̃_i, with dropout, plus the lexical model's part."""
         hidden = self.dropout(maxout(pairs), training=training)
         if self.lexical is None:
             return hidden
@@ -146,9 +146,9 @@ class MaxoutDeepOutput(PreciseLayer):
         return ops.transpose(self._W_o) if embedding is None else embedding.E
 
     def columns(self, words: Int[Tensor, "C"], dtype: str, rows: Any = None) -> Columns:
-        """Return what the logits of some words need, by their ids; once, outside a loop.
+        """Return the weights for the logits of the given words; call it once, outside a loop.
 
-        `rows` are those of all words, if they are computed already.
+        `rows` is this layer's `rows`, if it has been computed already.
         """
         if rows is None and self._embedding() is not None:
             rows = self.rows
@@ -186,7 +186,7 @@ class MaxoutDeepOutput(PreciseLayer):
         return self.symbol(*state.shape[:-1], self.vocabulary_size)
 
     def _check_widths(self, *inputs: Any) -> None:
-        """Raise a ValueError for inputs that are swapped, say: their products are one product."""
+        """Raise a ValueError for, say, swapped inputs: their joint product would not notice."""
         expected = [matrix.shape[0] for matrix in (self.U_o, self.V_o, self.C_o)]
         given = [x.shape[-1] for x in inputs]
         if given != expected:

@@ -22,9 +22,9 @@ class Encoder(PreciseLayer):
         ←h_j = GRU(E x_j, ←h_{j+1}),  ←h_{Tx+1} = 0
         h_j  = [→h_j ; ←h_j]                                 (7)
 
-    One E serves both directions. RNNsearch reads both ways; RNNencdec has the forward network
-    alone. At padding a state is kept as it is, so the last column of →h is →h_Tx. Padding is where
-    an id is 0 or a Keras mask false; the annotations carry this as their Keras mask.
+    Both directions share one E. RNNsearch reads in both directions; RNNencdec has only the forward
+    network. At padding the state does not change, so the last column of →h is →h_Tx. Padding is
+    where an id is 0 or a Keras mask is false; the annotations carry this as their Keras mask.
 
     Args:
         vocabulary_size: K, the number of source words.
@@ -62,8 +62,8 @@ class Encoder(PreciseLayer):
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="source_embedding", **shared
         )
-        # Files of weights name these attributes (layers/encoder/forward_cell): they stay as they
-        # are. `forward` and `backward` would be methods of torch's modules.
+        # Weights files contain these attributes' names (layers/encoder/forward_cell): do not rename
+        # them. `forward` is a method of torch's modules.
         self.forward_cell = GRUCell(units, name="forward", **shared)
         self.backward_cell = GRUCell(units, name="backward", **shared) if bidirectional else None
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
@@ -80,7 +80,7 @@ class Encoder(PreciseLayer):
     def call(
         self,
         source: Int[Tensor, "B Tx"],
-        *,  # Keras gives `compute_mask` no mask that came by its position
+        *,  # Keras does not pass a positional mask on to `compute_mask`
         mask: Bool[Tensor, "B Tx"] | None = None,
         training: bool = False,
     ) -> tuple[Float[Tensor, "B Tx two_n"], Float[Tensor, "B n"]]:
@@ -114,7 +114,7 @@ class Encoder(PreciseLayer):
     def compute_output_spec(self, source: Any, mask: Any = None, training: bool = False) -> Any:
         """Return the outputs of a functional model, without tracing `call`.
 
-        ValueError for an input of the default dtype of `keras.Input`, float32.
+        ValueError if the source is not of an integer dtype; `keras.Input` is float32 by default.
         """
         if "int" not in keras.backend.standardize_dtype(source.dtype):
             raise ValueError(f"the source is {source.dtype}: make it keras.Input(…, dtype='int32')")

@@ -1,8 +1,8 @@
 """The gated update of a state, and the recurrence of it, with their gradients.
 
-The automatic gradient of a loop sums each weight's gradient step by step. Here a loop over the
-gradients of the products' outputs comes first, and each weight's gradient is one large product
-after it. On PyTorch the gradient is automatic.
+The automatic gradient of a loop sums each weight's gradient step by step. Here, a loop computes the
+gradients of the products' outputs, and one large product then gives each weight's gradient. On
+PyTorch the gradient is automatic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def gated_update(
     z  = σ(a_z),  r = σ(a_r),  s̃ = tanh(a + U [r ∘ s])
     s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.1.1)
 
-    In training, `gated_update_gradient` is its derivative.
+    Training takes its derivative from `gated_update_gradient`.
     """
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
     if real is not None:

@@ -16,7 +16,7 @@ from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class _GatedUnit(PreciseLayer):
-    """Weights, products with words and gates, which the cells of encoder and decoder share."""
+    """The weights, input products and gates that the encoder's and decoder's cells share."""
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
@@ -66,7 +66,7 @@ class _GatedUnit(PreciseLayer):
         reverse: bool = False,
         real: Float[Tensor, "T B 1"] | None = None,
     ) -> Float[Tensor, "T B n"]:
-        """Return the states after each of the inputs, from the first or from the last."""
+        """Return the states after each input, going from the first, or with `reverse` the last."""
         U_gates, U = self.recurrent_weights
         return gated_recurrence(inputs, start, U_gates, U, self.compute_dtype, reverse, real)
 
@@ -108,7 +108,7 @@ class GRUCell(_GatedUnit):
         words: Float[Tensor, "*rows m"],
         states: Float[Tensor, "*rows n"] | Sequence[Float[Tensor, "*rows n"]],
     ) -> tuple[Float[Tensor, "*rows n"], Any]:
-        """Return the next states h', and once more in the form of `states`, as Keras's cells do.
+        """Return the next states h' twice, the second time in the form of `states`, as in Keras.
 
         Args:
             words: their vectors e.
@@ -121,7 +121,7 @@ class GRUCell(_GatedUnit):
         return state, [ops.cast(state, states[0].dtype)] if in_list else state
 
     def get_initial_state(self, batch_size: int | None = None) -> list[Float[Tensor, "B n"]]:
-        """Return states of zeros, in the form in which `keras.layers.RNN` stacks those of cells."""
+        """Return states of zeros in a list, as `keras.layers.RNN` needs them to stack cells."""
         return [ops.zeros((batch_size, self.units), self.compute_dtype)]
 
 

@@ -71,7 +71,7 @@ def _initializer(scheme: InitialWeights, paper: Any, glorot: Any) -> initializer
 
 
 class _Seeds(random.SeedGenerator):
-    """Another seed for each call, without the variable that Keras's generator counts calls in.
+    """A new seed for each call, without the variable in which Keras's generator counts calls.
 
     Keras may build a layer inside a `tf.function`, where weights cannot depend on new variables.
     """

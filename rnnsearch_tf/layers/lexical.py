@@ -20,8 +20,8 @@ class LexicalModel(PreciseLayer):
         ℓ_i = tanh(Σ_j α_ij E x_j)
         t_i + ℓ_i + tanh(W_l ℓ_i)  replaces t_i
 
-    (Nguyen & Chiang 2018, arXiv 1710.01329, section 4, whose own output matrix is W_o here, so that
-    m = l). A rare word gets to the output without the recurrent states, which have seen it seldom.
+    (Nguyen & Chiang 2018, arXiv 1710.01329, section 4; their separate output matrix is W_o here, so
+    m = l). A rare word reaches the output without the recurrent states, which have seldom seen it.
 
     Weight, stored transposed: `W_l` [m, m].
 

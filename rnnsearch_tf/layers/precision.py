@@ -24,7 +24,7 @@ class PreciseLayer(keras.layers.Layer):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":
-        """Keep the arguments for `get_config`: those of a subclass, if it has its own."""
+        """Keep the arguments of the constructor, which may be a subclass's, for `get_config`."""
         layer = super().__new__(cls, *args, **kwargs)
         signature = inspect.signature(cls.__init__)
         given = signature.bind_partial(None, *args, **kwargs)
@@ -45,8 +45,8 @@ class PreciseLayer(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor.
 
-        NotImplementedError if one is an object, unless a subclass has its own `get_config`, to
-        which it is left.
+        NotImplementedError if one is an object, unless a subclass handles it in a `get_config` of
+        its own.
         """
         config = super().get_config()
         for name, value in vars(self)["_arguments"].items():
@@ -62,7 +62,7 @@ class PreciseLayer(keras.layers.Layer):
         return super().add_weight(*args, **{"autocast": False, **kwargs})
 
     def freeze_parts(self, *layers: keras.layers.Layer | None) -> None:
-        """Freeze the layers inside this one, if it is frozen: Keras loads that of it alone."""
+        """Freeze the layers inside if this one is frozen: Keras saves `trainable` of it alone."""
         for layer in layers:
             if layer is not None and not self.trainable:
                 layer.trainable = False
@@ -86,7 +86,7 @@ def check_units(units: int) -> None:
         raise ValueError(f"units {units}: must be at least 1")
 
 
-# Inside `executed_graph`, by graph, axis and ids of weights: these, to keep them, and their join.
+# In `executed_graph`, by graph, axis and ids of weights: the weights, kept alive, and their join.
 _joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
 
 
@@ -94,8 +94,8 @@ _joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
 def executed_graph() -> Iterator[None]:
     """Trace for graphs that TensorFlow executes itself, not XLA.
 
-    Inside, `joined` joins the same weights once in a graph; TensorFlow finds by itself what is
-    computed twice of the result, such as a cast of it. A loss may use operations that XLA lacks.
+    Inside, `joined` joins the same weights only once per graph; TensorFlow itself removes duplicate
+    operations on the result, such as casts. A loss may use operations that XLA lacks.
     """
     global _joined
     earlier, _joined = _joined, {}
@@ -131,8 +131,8 @@ def split_columns(
         return tuple(ops.split(x, columns, axis=-1))
     import tensorflow as tf
 
-    # `ops.split` works out the sizes in 24 operations, and slices take longer. More than three
-    # parts would be handed to other threads.
+    # `ops.split` computes the sizes in 24 operations, and slices take longer. TensorFlow hands a
+    # split into more than three parts to other threads.
     return tuple(tf.split(x, np.diff((0, *columns, x.shape[-1])), axis=-1))
 
 
@@ -150,8 +150,8 @@ def product(
 ) -> Float[Tensor, "*rows b"]:
     """Multiply rows by a matrix in the dtype of the matrix, and return the dtype of x.
 
-    All rows are one product of two matrices, into which TensorFlow fuses the bias. ValueError for
-    a symbolic input: a functional model would have the matrix as a constant, not as a weight.
+    All rows go into one product of two matrices, which TensorFlow fuses with the bias. ValueError
+    for a symbolic input: a functional model would hold the matrix as a constant, not a weight.
     """
     if isinstance(x, keras.KerasTensor):
         raise ValueError("in a functional model, call the layer itself, not one of its methods")
@@ -174,7 +174,7 @@ def outer_product(
 def product_of_each(
     x: Float[Tensor, "B a b"], y: Float[Tensor, "B _ _"], transposed: bool = False
 ) -> Float[Tensor, "B a c"]:
-    """X y of each sentence, or x yᵀ if `transposed`: the many small products of an attention."""
+    """Compute x y, or x yᵀ if `transposed`, for each sentence: an attention's small products."""
     is_vector = x.shape[1] == 1 and x.dtype != "float16"
     if keras.backend.backend() != "tensorflow" or not is_vector:
         return ops.matmul(x, ops.transpose(y, (0, 2, 1)) if transposed else y)

@@ -52,7 +52,7 @@ def scan(
         lambda i, *_: i < steps,
         body,
         (0, tree.flatten(state), targets),
-        parallel_iterations=1,  # bookkeeping for several takes time, and each waits for the last
+        parallel_iterations=1,  # several need bookkeeping, and each would wait for the one before
         maximum_iterations=steps,  # XLA sizes what the gradient keeps of each step by it
     )
     outputs = [_stack(array, x) for array, x in zip(targets, tree.flatten(like), strict=True)]

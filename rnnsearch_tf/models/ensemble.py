@@ -75,7 +75,7 @@ class Ensemble:
 
     @property
     def has_attention(self) -> bool:
-        """Whether a model has attention, which aligns."""
+        """Whether at least one model has attention, and so can align."""
         return any(model.has_attention for model in self._models)
 
     def alignment(

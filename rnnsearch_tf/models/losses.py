@@ -95,7 +95,7 @@ def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training:
 def guided_alignment(
     model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool
 ) -> LossTotal:
-    """Σ H(A_i, α_i) over the target words with a link, and their number; of the first pass."""
+    """Σ H(A_i, α_i) over the target words with a link, and their number; first pass only."""
     alignment = ops.transpose(outputs.alignment, (1, 0, 2))  # [B, Ty, Tx]
     if training and model.config.r_drop:
         alignment = alignment[: ops.shape(batch["guide"])[0]]
@@ -121,8 +121,7 @@ def token_losses(
 ) -> Float[Tensor, "_"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the N tokens of the target, sentence by sentence, in nats.
 
-    Unless its losses are wanted, padding is gathered out before the softmax, where most of the time
-    goes.
+    Unless `padding` is true, padding is left out before the softmax, which takes most of the time.
     """
     hidden = readout.maxout(outputs.state, outputs.words, outputs.context, training)
     (_, width, size), (sentences, positions) = ops.shape(hidden), ops.shape(target)
@@ -159,8 +158,8 @@ def output_cross_entropy(
         ∂logits = g (p − 1_y)
         ∂t = g (p − 1_y) W_oᵀ,  ∂W_o = Σ g tᵀ (p − 1_y),  ∂b = Σ g (p − 1_y)
 
-    g is multiplied into the small factors; in `executed_graph`, 1 is taken from p in place. With
-    label smoothing ε (Szegedy et al. 2016), (1 − ε) 1_y + ε/K replaces 1_y, and the loss is
+    g is multiplied into the small factors; in `executed_graph`, 1 is subtracted from p in place.
+    With label smoothing ε (Szegedy et al. 2016), (1 − ε) 1_y + ε/K replaces 1_y, and the loss is
     −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
     R-Drop (Liang et al. 2021) has two forward passes, of logits v, v' and probabilities p, p'. The
@@ -168,8 +167,8 @@ def output_cross_entropy(
 
         KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
 
-    In bfloat16 the logits are rounded once, with the bias in them, and p is bfloat16, as the factor
-    of the next products; in R-Drop, whose differences would cancel, it has the dtype of t. Without
+    In bfloat16 the logits, bias included, are rounded once, and p is bfloat16, as a factor of the
+    next products; with R-Drop, whose differences would cancel, it has the dtype of t. Without
     oneDNN, TensorFlow's softmax on a CPU sums in bfloat16, and losses differ by 0.01 nats or so.
     """
     if r_drop:
@@ -261,7 +260,7 @@ def alignment_cross_entropy(
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
     The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of `guide`
-    is uniform over the links of its word, or all 0, as is the result then.
+    is uniform over the links of its word; without links it is all 0, and so is its result.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
@@ -274,7 +273,7 @@ def _minus_log(
     b: Float[Tensor, "K"],
     targets: Int[Tensor, "N"],
 ) -> Float[Tensor, "N"]:
-    """−log p of the targets, computed again from the logits where p underflows."""
+    """−log p of the targets; all are recomputed from the logits if any p underflows."""
 
     def from_logits() -> Any:
         logits = ops.cast(_logits(t, matrix, b), t.dtype)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 BEST, LAST = "best", "last"
 
 SHIPPED = Path(__file__).parents[1] / "pretrained"  # the pretrained model
-DEFAULT = "europarl-en-fr"  # by which `rnnsearch-translate` translates
+DEFAULT = "europarl-en-fr"  # the model that `rnnsearch-translate` uses by default
 
-# Beside the weights, the files that answers depend on; some models lack some.
+# The files besides the weights that translations depend on; not every model has all of them.
 MODEL_FILES = (
     "config.json", "source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "aligner.npz",
 )  # fmt: skip
@@ -107,7 +107,7 @@ class ModelDirectory:
             write_atomically(self._config_path, config.to_json().encode())
 
     def subword_files(self) -> list[Path]:
-        """Return the SentencePiece models, of source and target; none of words, or without config.
+        """Return the SentencePiece models of source and target; none for words or without a config.
 
         InputError if one is missing, or is not the model's.
         """
@@ -154,7 +154,7 @@ class ModelDirectory:
     def check_unchanged(self, config: Config) -> None:
         """Check that vocabularies and config.json are still those that a training run began with.
 
-        InputError if they were changed or removed since, or are another training run's.
+        Decoding options may differ. InputError if anything else was changed or removed since.
         """
         self.load_vocabularies()
         if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
@@ -298,7 +298,7 @@ class ModelDirectory:
             input_errors(f"{path}: cannot be written"),
             replacing(path, ".weights.h5") as temporary,
         ):
-            # HDF5 crashes when there is none; its own structures take a few thousand bytes.
+            # HDF5 crashes on a full disk; its own structures take a few thousand bytes.
             check_space(temporary, 100_000 + 5 * model.count_params())
             write_weights(temporary, model, config, updates)
 

@@ -24,7 +24,7 @@ from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 def _target(x: Any, y: Any = None) -> Any:
-    """Return y or the target of arrays, without which Keras ignores `sample_weight`.
+    """Return y, or the target in the arrays x: Keras ignores `sample_weight` without a y.
 
     ValueError for other arrays, batches with a guide, and a y that is not the target.
     """
@@ -96,14 +96,14 @@ class TranslationModel(keras.Model):
 
         Batches are {"source": ids, "target": ids}, as `data.batching.training_batches` makes them;
         compile with `losses.SentenceLoss` and, on TensorFlow, `optimizers.build_optimizer`, both
-        under the strategy. The loss leaves padding out. Keras's metrics count it, but for those
-        that can leave an id out: `SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)`.
+        under the strategy. The loss leaves padding out. Keras's metrics count it, except those that
+        can ignore an id: `SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)`.
 
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support;
-                batches with a `guide`, which `fit` would ignore; arrays with another y than the
-                target, which the model shifts itself; label smoothing; R-Drop; an
-                average of the weights, which Keras assigns to them at the end of each `fit`; a
+                batches with a `guide`, which `fit` would ignore; arrays with a y that is not the
+                target, which the model shifts itself; label smoothing; R-Drop; an average of the
+                weights, with which Keras overwrites the weights at the end of each `fit`; a
                 `class_weight`, which Keras would look up by the positions of words.
         """
         self._check_fit(kwargs.get("class_weight"))
@@ -157,7 +157,7 @@ class TranslationModel(keras.Model):
 
     @property
     def has_attention(self) -> bool:
-        """Whether it has attention, which aligns: as its config."""
+        """Whether the model has attention, and so can align; as in its config."""
         return self.config.has_attention
 
     def bind(
@@ -186,8 +186,8 @@ class TranslationModel(keras.Model):
         Args:
             bfloat16: whether each step's products are in bfloat16.
             all_words: whether all words are predicted, not candidates.
-            tabulate: for weights that many searches use: whether the products of all target words,
-                if these take no more than 64 MiB, and with candidates W_oᵀ are computed here, too.
+            tabulate: whether to compute here, for many searches to use, the products of all target
+                words, if they take no more than 64 MiB, and with candidates also W_oᵀ.
         """
         return StepWeights.of(self.decoder, self.readout, bfloat16, all_words, tabulate)
 

@@ -16,7 +16,7 @@ _MAX_TABLE = 1 << 24  # numbers: 64 MiB
 
 
 class Candidates(NamedTuple):
-    """Words that translations are chosen from: those of all sentences, and whose they are."""
+    """The words that translations may use: those of all sentences together, and of each."""
 
     words: Int[Tensor, "C"]  # ids
     penalty: Float[Tensor, "B C"]  # 0 at the words of a sentence, -inf at those of others
@@ -42,7 +42,7 @@ class Carried(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Products of a word or a context, or their weights, by the sums that they are terms of."""
+    """Products of a word or a context, or their weights, named after the sum that each enters."""
 
     gates: Float[Tensor, "*rows two_n"]
     candidate: Float[Tensor, "*rows n"]
@@ -66,7 +66,7 @@ class StepOutputs(NamedTuple):
 
 
 class StepWeights(NamedTuple):
-    """Factors of a step: joined weights, or a single variable; matrices in its products' dtype."""
+    """A step's weights, joined or a single variable; matrices have the dtype of its products."""
 
     # E W + b of all words [K, _], in the dtype of the variables; None: each step computes its rows.
     word_tables: Parts | None
@@ -89,7 +89,7 @@ class StepWeights(NamedTuple):
         all_words: bool,
         tabulate: bool = False,
     ) -> StepWeights:
-        """Compute them from a model's weights; as `TranslationModel.step_weights`."""
+        """Compute a step's weights from a model's; see `TranslationModel.step_weights`."""
         dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
 
         def factor(*weights: Any) -> Any:
@@ -131,11 +131,11 @@ class TranslationStep:
             words = ops.argmax(step.predict_token(outputs), axis=-1)
             outputs = step.advance(outputs.carried, words)
 
-    It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
-    context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
-    annotations, once, and the attention averages their results (see `layers.attention`). Products
-    are in the dtype of the matrices in `StepWeights`, whatever the policy of the layers; those of
-    the attention's query and of the lexical model are in the policy's.
+    It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. Contexts
+    are only used in products, and C c_i = Σ_j α_ij (C h_j): the annotations are multiplied once per
+    sentence, and the attention averages the results (see `layers.attention`). Products are in the
+    dtype of the matrices in `StepWeights`, whatever the policy of the layers, except those of the
+    attention's query and of the lexical model, which are in the policy's.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class TranslationStep:
         if candidates is not None:
             self._columns = readout.columns(candidates.words, weights.U.dtype, weights.rows)
         self._has_penalty = candidates is not None
-        # Not of a base class: a subclass may read annotations otherwise.
+        # Not inherited: a subclass may use the annotations in another way.
         self._averages_only = vars(type(decoder.attention)).get("averages_only", False)
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else decoder.wide(candidates.penalty)
@@ -239,7 +239,7 @@ class TranslationStep:
         return StepOutputs(carried, hidden, looked.alignment)
 
     def _look(self, state: Tensor, memory: Memory) -> _Looked:
-        """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
+        """Return Σ_j α_ij [C_z C_r C C_o] h_j, a lexical model's Σ_j α_ij E x_j, and α_i."""
         context, alignment = self._decoder.attention(
             state, memory.values, keys=memory.keys, annotations_mask=memory.mask
         )
@@ -249,7 +249,7 @@ class TranslationStep:
         return _Looked(context, self._split(context), self._decoder.wide(alignment))
 
     def _context_products(self, context: Tensor) -> Tensor:
-        """[C_z C_r C C_o] c, or of h_j, and behind it the E x that a lexical model has in it."""
+        """Compute [C_z C_r C C_o] c, or of h_j; a lexical model's E x stays at the end."""
         products = product(context, self._weights.context_matrix)
         if self._readout.lexical is None:
             return products

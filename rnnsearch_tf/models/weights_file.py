@@ -26,8 +26,8 @@ def write_weights(
 ) -> None:
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
-    The path ends in ".weights.h5"; the config is that of the model's directory; `updates` are those
-    that made the weights. OSError if the file cannot be written.
+    The path ends in ".weights.h5"; the config is that of the model's directory; `updates` is the
+    number of updates that made the weights. OSError if the file cannot be written.
     """
     optimizer = getattr(model, "optimizer", None)
     model.optimizer = None  # which Keras would write, too, for a model that was compiled
@@ -66,7 +66,7 @@ def copy_weights(source: Path, target: Path, dtype: str) -> None:
 
 
 def read_updates(path: Path) -> int | None:
-    """Return the updates that made the weights of a checked file; None where it does not tell."""
+    """Return how many updates made the weights of a checked file; None if it does not say."""
     with h5py.File(path, "r") as file:
         return int(file.attrs[_UPDATES]) if _UPDATES in file.attrs else None
 
@@ -105,7 +105,7 @@ def read_weights(path: Path, model: TranslationModel) -> None:
 
 @contextlib.contextmanager
 def _input_errors(path: Path) -> Iterator[None]:
-    """Make one line of what h5py, Keras and the checks here raise."""
+    """Turn what h5py, Keras and the checks here raise into an InputError of one line."""
     try:
         yield
     except (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
@@ -116,10 +116,10 @@ def _input_errors(path: Path) -> Iterator[None]:
 
 
 def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:
-    """Find the data sets by their paths.
+    """Return the data sets by their paths.
 
-    ValueError for anything that a weights file has no need of. HDF5 can have an array in any
-    other file, in pieces, compressed, or under many names; Keras has read some of them.
+    ValueError for anything that a weights file does not need. HDF5 can store an array in another
+    file, in chunks, compressed, or under several names; Keras has read some of these.
     """
     arrays, seen = {}, set()
     for path, item in _items(file):

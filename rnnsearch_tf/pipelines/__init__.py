@@ -1,1 +1,1 @@
-"""Work on corpora that one machine does not hold, on Apache Beam; needs the extra `[beam]`."""
+"""Apache Beam pipelines for corpora too large for one machine; needs the extra `[beam]`."""

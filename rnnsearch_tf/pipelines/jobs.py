@@ -26,7 +26,7 @@ _INPUT_ERROR = re.compile(r"rnnsearch_tf\.errors\.(\w+): (.*)")
 
 
 class LostJobError(InputError):
-    """The job server does not answer; the job may go on."""
+    """The job server does not answer; the job may still be running."""
 
 
 def count(name: str, number: int = 1) -> None:
@@ -35,7 +35,7 @@ def count(name: str, number: int = 1) -> None:
 
 
 def unknown_options(options: Sequence[str]) -> list[str]:
-    """List the options that Beam's Python does not know; a job server may.
+    """List the options that Beam's Python SDK does not know; a job server may know them.
 
     UsageError for a value that Beam refuses.
     """
@@ -51,7 +51,7 @@ def unknown_options(options: Sequence[str]) -> list[str]:
 
 
 def set_filesystem_options(options: Sequence[str]) -> None:
-    """Give the options to Beam's filesystems, which have them from a pipeline otherwise."""
+    """Pass the options to Beam's filesystems, which otherwise get them from a pipeline."""
     FileSystems.set_options(PipelineOptions([_LOCAL, *options]))
 
 
@@ -60,8 +60,8 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
 
     Raises:
         UsageError: there is no such runner.
-        InputError: a worker has raised one, with its message, or has died; the job has failed or
-            was cancelled; or, as LostJobError, the job server does not answer.
+        InputError: a worker raised one, whose message it has, or died; or the job failed or was
+            cancelled. LostJobError: the job server does not answer.
     """
     try:
         pipeline = beam.Pipeline(options=PipelineOptions([_LOCAL, *options]))

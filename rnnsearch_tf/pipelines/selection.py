@@ -22,12 +22,12 @@ _DIGIT_BITS = 16  # of a score's 64, found at a time
 _SHIFTS = (48, 32, 16, 0)
 
 Pairs = tuple[list[str], list[str]]
-# Leading bits of the last score that is kept, and the pairs to keep that begin so: uint64 [2], as
-# Beam's integers have a sign.
+# Leading bits of the last score that is kept, and the number of pairs to keep among the scores with
+# these bits: uint64 [2], because Beam's integers are signed.
 Cut: TypeAlias = np.ndarray
 # First row of each shard in the pool; sample, 0 or 1, of each row that is drawn.
 Plan: TypeAlias = tuple[dict[int, int], dict[int, int]]
-# Number of a shard, its scores, and these once more with inf in place of those never to be chosen.
+# Number of a shard, its scores, and its scores again, with inf for pairs that are never chosen.
 Scored: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 
 
@@ -43,7 +43,7 @@ class Shard(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Request: in-domain files, pairs to keep, settings of the models, whether to drop equals."""
+    """In-domain files, number of pairs to keep, model settings, and whether to drop duplicates."""
 
     in_domain_source: str
     in_domain_target: str
@@ -59,11 +59,11 @@ def select_shards(
 ) -> beam.PCollection:
     """Add to a pipeline: score all pairs, and write the kept ones of each shard, in order.
 
-    Scores and choice are those of `score_pairs` and `best_pairs` for the shards one after the
-    other, but a pair that is not UTF-8 is no error: it counts as blank and is never chosen. Each
-    shard is read four times. A worker has in memory the in-domain text, the samples, and the
-    scores of a shard; the pool's last score to keep is found digit by digit from histograms.
-    Returns the number of kept pairs, of each shard.
+    Scores and choice are those of `score_pairs` and `best_pairs` for the concatenated shards, but
+    a pair that is not UTF-8 is not an error: it counts as blank and is never chosen. Each shard is
+    read four times. A worker holds the in-domain text, the samples, and the scores of a shard in
+    memory; the last score to keep in the pool is found digit by digit from histograms. Returns the
+    number of kept pairs of each shard.
     """
     pool = pipeline | "Shards" >> beam.Create(shards) | "Share" >> beam.Reshuffle()
     sizes = pool | "Count" >> beam.Map(_size)
@@ -98,7 +98,7 @@ def select_shards(
 
 
 class _Score(beam.DoFn):
-    """Scores blocks of pairs; a process counts its n-gram models once."""
+    """Scores blocks of pairs; each process builds its n-gram models once."""
 
     def __init__(self, selection: Selection):
         self._selection = selection
@@ -177,7 +177,7 @@ def _sampled(shard: Shard, plan: Plan) -> Iterator[tuple[int, str, str]]:
 def _joined(number: int, parts: Mapping[str, Iterable[Any]]) -> Scored:
     """Join the scores of a shard's blocks, after a check that each pair is there once.
 
-    "firsts", where it is given, has the rows that have no equal before them in the pool.
+    "firsts", if given, has the rows that are not duplicates of earlier rows in the pool.
     """
     [size] = parts["sizes"]
     blocks = dict(parts["blocks"])
@@ -217,7 +217,7 @@ def _total(histograms: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def _narrowed(histogram: np.ndarray, cut: Cut) -> Cut:
-    """Add a digit to the cut: where the pairs to keep end, or the last where there are fewer."""
+    """Add a digit to the cut: that of the last pair to keep; the greatest, if there are fewer."""
     bits, keep = map(int, cut)
     counts = np.cumsum(histogram)
     digit = min(int(np.searchsorted(counts, keep)), len(counts) - 1)
@@ -241,7 +241,7 @@ def _earlier(selection: Selection, ties: Iterable[tuple[int, int]]) -> Iterator[
 
 
 def _is_kept(scored: Scored, cut: Cut, earlier: Mapping[int, int]) -> np.ndarray:
-    """Mark the shard's pairs that are kept; of equal scores at the cut, the pool's first are."""
+    """Mark the shard's kept pairs; of equal scores at the cut, the first in the pool are kept."""
     number, _, eligible = scored
     keys, last = _sortable(eligible), cut[0]
     left = max(0, int(cut[1]) - earlier[number])

@@ -29,7 +29,7 @@ _RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip 
 
 
 def absolute(path: str) -> str:
-    """Return a pattern or path as workers find it, who may run in another folder."""
+    """Return an absolute pattern or path, for workers that may run in another folder."""
     return path if "://" in path else os.path.abspath(path)
 
 
@@ -59,9 +59,9 @@ def unfinished_folder(output: str) -> str:
 
 
 def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:
-    """Pair the path of each output with its input: the name behind the pattern's fixed folder.
+    """Pair each output with its input: it keeps the path below the pattern's fixed folder.
 
-    InputError for an input whose output would lie elsewhere.
+    InputError for an input whose output would lie outside `folder`.
     """
     base = len(folder_of(pattern))
     pairs = []
@@ -74,7 +74,7 @@ def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:
 
 
 def folder_of(pattern: str) -> str:
-    """Return the folders of a pattern that have no wildcard, with the last slash."""
+    """Return the leading folders of a pattern, up to the last slash before any wildcard."""
     fixed = re.split(r"[*?\[{]", pattern, maxsplit=1)[0]
     return fixed[: fixed.rfind("/") + 1]
 
@@ -82,9 +82,9 @@ def folder_of(pattern: str) -> str:
 def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
     """Read the lines of a text file, plain or .gz, or the records of a TFRecord file.
 
-    A file is of TFRecords when its name has ".tfrecord". A record is a line, or with `feature` a
-    `tf.train.Example` in which it has the line. Lines need not be UTF-8. InputError if a file
-    cannot be read, is damaged, or is no text.
+    A file holds TFRecords if its name contains ".tfrecord". A record is a line or, with `feature`,
+    a `tf.train.Example` that has the line in this feature. Lines need not be UTF-8. InputError if
+    a file cannot be read, is damaged, or is not text.
     """
     with input_errors(path), FileSystems.open(path, compression_type=_RAW) as raw:
         file: Any = gzip.open(raw) if is_compressed(path) else raw  # noqa: SIM115
@@ -94,8 +94,8 @@ def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
 def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     """Write lines in the format that the name says, as `read_lines` reads them.
 
-    The file is written in `folder` under a name of its own and renamed, on a local disk when it is
-    on the disk: whoever writes it again, as after a failure, replaces it by the same bytes.
+    The file is written to `folder` under a unique name, then renamed; on a local disk, it is synced
+    first. A worker that writes it again, as after a failure, replaces it with the same bytes.
     InputError if it cannot be written.
     """
     with input_errors(path):
@@ -117,7 +117,7 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
             except BeamIOError:
                 if not FileSystems.exists(path):
                     raise
-                FileSystems.delete([path])  # HDFS renames to no name that is taken
+                FileSystems.delete([path])  # HDFS does not rename over an existing file
                 FileSystems.rename([temporary], [path])
         else:
             move_over(Path(temporary), Path(path))
@@ -137,7 +137,7 @@ def check_empty(folder: str) -> None:
 
 
 def check_written(outputs: Sequence[str]) -> None:
-    """Raise an InputError if one of a job's outputs is not there, as on a worker's own disk."""
+    """Raise an InputError if an output of a job is missing: it may be on a worker's own disk."""
     for path in outputs:
         if not FileSystems.exists(path):
             raise InputError(
@@ -167,7 +167,7 @@ def _text(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class _BoundedReads:
-    """A file that no record can be read from that would fill the memory."""
+    """A file that refuses to read a record that would fill the memory."""
 
     def __init__(self, file: IO[bytes]):
         self._file = file

@@ -21,7 +21,7 @@ from rnnsearch_tf.text.sentences import SentenceSplitter
 from rnnsearch_tf.threads import limit_operations
 from rnnsearch_tf.windows import text_windows
 
-CHUNK_LINES = 1_024  # one worker translates them, the long ones together and the short ones
+CHUNK_LINES = 1_024  # translated by one worker, lines of similar length together
 
 Place = tuple[str, int]  # path of the output, number of the chunk's first line from 0
 
@@ -54,11 +54,11 @@ class TranslatorHandler(ModelHandler):
         }
 
     def load_model(self) -> Translator:
-        """Read the model; one that is not on this machine's disk is copied for the time.
+        """Read the model; one that is not on this machine's disk is first copied, temporarily.
 
-        InputError if its files are no longer those that the handler was made with.
+        InputError if its files have changed since the handler was made.
         """
-        limit_operations(1)  # the chunk's parts, and other processes, have the other cores
+        limit_operations(1)  # parts of the chunk, and other processes, use the other cores
         if "://" not in self._model:
             return self._load(self._model)
         with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ class TranslatorHandler(ModelHandler):
         return [list(model.translate_windows(batch, **self._options))]
 
     def get_metrics_namespace(self) -> str:
-        """Return where `RunInference` counts: time to load the model, and of each chunk."""
+        """Return the namespace of `RunInference`'s metrics: times of loading and of each chunk."""
         return NAMESPACE
 
 
@@ -108,8 +108,8 @@ def translate_shards(
 ) -> beam.PCollection:
     """Add to a pipeline: read shards, translate their lines, write as many shards of results.
 
-    Returns the paths of the shards that are written. InputError in the job where two inputs have
-    one output.
+    Returns the paths of the shards that are written. The job raises an InputError if two inputs
+    have the same output.
     """
     shards = (
         pipeline
@@ -191,7 +191,7 @@ def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> s
 def find_version(folder: str) -> str:
     """Return the folder of a model on any of Beam's filesystems: the highest of several versions.
 
-    A job keeps it, whatever is exported meanwhile.
+    A job keeps to it, even if a newer version is exported meanwhile.
     """
     folder = folder.rstrip("/")
     with input_errors(folder):
@@ -203,7 +203,7 @@ def find_version(folder: str) -> str:
 
 
 def model_digests(folder: str) -> dict[str, str]:
-    """Return the SHA-256 of the files that tell the model in a folder, by name."""
+    """Return the SHA-256 of the files that identify the model in a folder, by name."""
     digests = {}
     for name in ("model.json", *MODEL_FILES, "best.weights.h5"):
         path = f"{folder}/{name}"

@@ -35,7 +35,7 @@ def assess(
 ) -> ModelResults:
     """Evaluate the best weights of a model directory whose training has ended.
 
-    Of the sample of the training text, pairs that are too long for the model are skipped.
+    In `sample`, drawn from the training text, pairs that are too long for the model are skipped.
     """
     decoding = dataclasses.replace(config.decoding, replace_unknown=False)
     text_model = load_text_model(path, decoding, alignment="attention")
@@ -92,7 +92,7 @@ def trained_by(path: Path) -> dict[str, str]:
 
 
 def assess_systems(path: Path, text: Texts, models: Sequence[ModelResults]) -> list[SystemResults]:
-    """Score the other systems as the models, whose words are those of the model directory."""
+    """Score the other systems like the models; the model directory says which words are known."""
     if not text.systems:
         return []
     evaluator = Evaluator(Translator.load(path))

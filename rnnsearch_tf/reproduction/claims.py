@@ -1,8 +1,8 @@
 """Claims of the paper about its models (sections 5.1 and 7), tested on results.
 
-A claim holds, or fails, where the numbers differ by more than the 95% confidence interval of their
+A claim holds, or fails, if the numbers differ by more than the 95% confidence interval of their
 difference; otherwise the test set cannot tell. The interval is that of independent samples, the
-root of the sum of squares: of the same sentences, the true one is narrower.
+root of the sum of squares; for the same sentences, the true interval is narrower.
 """
 
 import math
@@ -70,9 +70,9 @@ def claims(results: Results) -> list[Claim]:
 
 
 def fall(model: ModelResults) -> Fall | None:
-    """Compare lengths within and past training; None without a bin of either.
+    """Compare BLEU at lengths within and past training; None if either has no bin.
 
-    Sentences of up to `SHORT` words are left out, unless all within are so short.
+    Sentences of up to `SHORT` words are left out, unless no bin within training is longer.
     """
     bins = _telling(model)
     within = [b for b in bins if b.high <= model.max_length]
@@ -101,7 +101,7 @@ def _is_above(lead: float, *intervals: float | None) -> bool | None:
 
 
 def _all(verdicts: Iterable[bool | None]) -> bool | None:
-    """Whether all hold: not if one fails, and unknown if one is or there is none."""
+    """Whether all hold: False if one fails; None if one is unknown, or there is none."""
     each = list(verdicts)
     if False in each:
         return False

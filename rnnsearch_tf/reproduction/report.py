@@ -292,5 +292,5 @@ def _distinct(values: Iterable[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return text on one line in which nothing is Markdown."""
+    """Return text on one line, with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

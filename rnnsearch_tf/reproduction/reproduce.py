@@ -80,7 +80,7 @@ class _Work:
             return None
         say(f"\n{MODELS[name]}: training in {directory.path}")
         before = _digest(directory.weights_path())
-        # Elsewhere meanwhile: a run that is killed leaves no lexicon of earlier weights.
+        # Moved away meanwhile: a run that is killed must not leave a lexicon of earlier weights.
         lexicon, kept = directory.lexicon_path, self.output / "results" / f"{name}.lexicon.tsv"
         kept.unlink(missing_ok=True)
         if lexicon.exists():
@@ -95,7 +95,7 @@ class _Work:
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log; checkpoints may be gone.
 
-        One that was stopped early is resumed, which needs its checkpoint, and ends at once.
+        A run that early stopping ended is resumed, which needs its checkpoint, and ends at once.
         InputError for other settings or other text.
         """
         records = directory.read_log()
@@ -125,7 +125,7 @@ class _Work:
         return results
 
     def earlier_results(self, name: str, config: Config) -> ModelResults | None:
-        """Read what `evaluate` saved, if by this code from these weights, settings and texts."""
+        """Read what `evaluate` saved, if from these weights, settings and texts, with this code."""
         path = self._results_path(name)
         if not path.exists():
             return None

@@ -67,7 +67,7 @@ def run() -> None:
         shards.matching(path)
     if paths["pool_source"] == paths["pool_target"]:
         raise UsageError("--pool_target: --pool_source names the same files")
-    # Its folders of output are new ones of a folder, which "**" alone would search.
+    # The output goes to new subfolders, which only a pattern with "**" would search.
     pools = paths["pool_source"], paths["pool_target"]
     output = output_folder(COMMAND, [pattern for pattern in pools if "**" in pattern])
     sides = _pool_files(*pools, output)

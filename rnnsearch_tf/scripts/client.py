@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Signature = Literal["serving_default", "score", "nbest", "align"]
 _NOT_FINITE = "no finite score"
-_WINDOWS_OF_CALLS = 8  # of so many calls at once, the last ones wait for each other
+_WINDOWS_OF_CALLS = 8  # rounds of calls in a live window; only its last calls wait for each other
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -101,7 +101,7 @@ def run() -> int:
     with _client() as client:
         if FLAGS.status:
             return _print_status(client)
-        # Asked once: nothing is loaded in the meantime that could have been replaced.
+        # Asked once: the second check is for a model loaded after the first; a client loads none.
         output = line_output(COMMAND, functools.cache(lambda: _version(client)))
         output.write(_results(client, output))
     return int(output.has_failed)
@@ -190,7 +190,7 @@ def _results(client: "Client", output: LineStream) -> Iterator[str]:
 def _as_they_come(
     call: Callable[[Iterable[Item]], Iterator[Result]], items: Iterable[Item], *paths: str
 ) -> Iterator[Result]:
-    """Call with all items; where their writer may wait for answers, with those that are there."""
+    """Call with all items or, if their writer may wait for answers, with those that have come."""
     if not any(map(is_live, paths)):
         return call(items)
     ahead = _WINDOWS_OF_CALLS * FLAGS.batch_size * FLAGS.concurrency

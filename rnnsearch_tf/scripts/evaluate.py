@@ -100,7 +100,7 @@ _INPUTS = ("source", "reference", "tsv", "hypotheses", "alignments")
 
 @COMMAND.entry
 def run() -> int:
-    """Evaluate; the status is 1 where translations have no finite score."""
+    """Evaluate; the status is 1 if a translation has no finite score, or the calibration failed."""
     text, models = _check_inputs()
     if wants_alignments(COMMAND):
         evaluate_alignments(COMMAND, text)
@@ -186,7 +186,7 @@ def _others(
 
 
 def _made_by(models: ChosenModels) -> dict[str, Any]:
-    """Return the models' weights and the decoding options for JSON; None if they are not known."""
+    """Return the weights' digests and the decoding options for JSON; None if they are unknown."""
     if FLAGS.hypotheses or models.version:
         return {"weights_sha256": None, "decoding": None}
     digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models.paths]

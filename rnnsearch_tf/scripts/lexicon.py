@@ -25,7 +25,7 @@ COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "align at most this many pairs, drawn at random", 50_000, COUNT)
 
-_FIRST = 256  # pairs that tell whether the text is the model's
+_FIRST = 256  # pairs in which words unknown to the model are counted
 
 
 @COMMAND.entry
@@ -47,7 +47,7 @@ def run() -> None:
         from rnnsearch_tf.inference.translator import Translator
         from rnnsearch_tf.progress import say
 
-        # Neither of these, which need the lexicon.
+        # Off: both of these options need the lexicon.
         exact = dataclasses.replace(config.decoding, candidate_words=0, replace_unknown=False)
         translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
     sample = random_pairs(training, FLAGS.pairs)

@@ -89,7 +89,7 @@ def _plot_calibrations(paths: Sequence[str]) -> None:
 
 
 def _labels(paths: Sequence[str]) -> list[str]:
-    """Return the paths' last names, or the whole paths where two names are equal."""
+    """Return the last component of each path, or the whole paths if two of these are equal."""
     names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
     labels = names if len(set(names)) == len(names) else list(paths)
     if len(set(labels)) < len(labels):

@@ -151,7 +151,7 @@ COMMAND.show_defaults(lambda: _defaults())
 
 @COMMAND.entry
 def run() -> int:
-    """Train; returns 0, or 128 + the number of the signal that stopped it."""
+    """Train; return 0, or 128 + the number of the signal that stopped it."""
     config = COMMAND.settings(_base())
     if FLAGS.print_config:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))

@@ -147,9 +147,9 @@ def _with_advice(
 ) -> Iterator[Translation]:
     """Pass translations on; say at the end how many may be cut off, and how many lines to split.
 
-    Those may be cut off that are as long as they may be. Those of subwords in words, and of lines
-    in one case, whose tokens are others, are not counted. Lines to split are of several sentences
-    and more tokens than the training's sentences.
+    A translation of the maximum length may be cut off. Subword translations given in words, and
+    lines in one case that the model reads as other tokens, are not counted. Lines to split have
+    several sentences, and more tokens than the sentences in training.
     """
     max_length = config.training.max_length
     longest, several = [], []

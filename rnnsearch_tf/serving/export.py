@@ -65,7 +65,7 @@ def export(
 
     Raises:
         InputError: an unusable model directory, a model whose scores are not finite, a version
-            that exists, a disk that refuses.
+            that exists already, or a folder that cannot be written.
     """
     model_dirs = [find_model(path) for path in as_list(model_dirs)]
     names = ", ".join(map(str, model_dirs))
@@ -78,17 +78,17 @@ def export(
     read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, names)
-    if weights_dtype == FULL:  # which is not chosen to save memory
+    if weights_dtype == FULL:  # other dtypes are chosen to save memory
         text_model.prepare()
     if not completions:
-        text_model.complete = None  # what a model has is saved
+        text_model.complete = None  # all functions that it has are saved
     aligned = "attention" if text_model.aligner is None else "aligner"
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     if [model["weights_sha256"] for model in card["models"]] != read:
         raise InputError(f"{names}: the weights have just changed; export again")
     try:
         with new_folder(target) as temporary:
-            # `save` traces them itself: what is traced before it would be traced, and saved, again.
+            # `save` traces these itself: any traced before would be traced and saved twice.
             tf.saved_model.save(
                 text_model,
                 str(temporary),

@@ -28,7 +28,7 @@ def model_card(
 ) -> dict[str, Any]:
     """Describe an export, for JSON; InputError for an unusable model directory.
 
-    It has the languages; what the graph needs beside TensorFlow's own operations; for each model
+    It has the languages; what the graph needs besides TensorFlow's own operations; for each model
     its settings, the SHA-256 of its text, vocabularies and weights (names, shapes and values), and
     its evaluation on the validation set (NLL in nats, BLEU of greedy translations with sacreBLEU's
     signature); the decoding options; the formulas of the scores; and date, versions and commit

@@ -38,7 +38,7 @@ def publish(
     weights: str = BEST,
     weights_dtype: str = "float16",
 ) -> None:
-    """Write a model directory without the state of its training, and a README.md, its card.
+    """Write a copy of a model directory without its training state, with a README.md, its card.
 
     The card begins with the metadata that model hubs read. The folder appears complete or not at
     all, and is used like any other model directory.
@@ -54,9 +54,9 @@ def publish(
         weights_dtype: dtype of the weights in the file, "float16" or "float32".
 
     Raises:
-        InputError: an unusable model directory or file of scores, scores of another model or with
-            other decoding options, files of it that are links, a
-            folder that exists, weights too large for the dtype, a disk that refuses.
+        InputError: an unusable model directory, license name or file of scores, scores of another
+            model or with other decoding options, model files that are links, an output folder that
+            exists, weights too large for the dtype, or a folder that cannot be written.
     """
     directory, target = ModelDirectory(find_model(model_dir)), home_path(output)
     check_choice("weights_dtype", weights_dtype, ("float16", "float32"), InputError)
@@ -152,7 +152,8 @@ def _validation_rows(record: dict[str, Any]) -> Iterator[str]:
     if "nll_per_token" in record:
         yield f"| validation set | | NLL | {record['nll_per_token']:.3f} | |"
     if "bleu" in record:
-        yield _row("validation set", "", "BLEU", f"{record['bleu']:.2f}", record["bleu_signature"])
+        signature = record.get("bleu_signature", "")
+        yield _row("validation set", "", "BLEU", f"{record['bleu']:.2f}", signature)
 
 
 def _test_rows(path: Path, digest: str, decoding: DecodingConfig) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _best(outputs: Outputs) -> Outputs:
 
 
 def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
-    """Return the outputs of `nbest` from those of `TextModel.candidates`."""
+    """Return the outputs of `nbest` or `complete` from those of `TextModel`."""
     lengths = outputs["length"]  # [B, N]
     is_token = tf.sequence_mask(tf.reduce_sum(lengths, axis=1))  # those of all N are joined
     each = tf.cast(tf.reshape(lengths, [-1]), tf.int64)
@@ -117,9 +117,9 @@ def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
 def _words(
     text_model: TextModel, tokens: tf.RaggedTensor, scores: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Join target tokens to words, and sum their scores; both are padded.
+    """Join target tokens into words, and sum their scores; both are padded.
 
-    Tokens are string [B, None] without `</s>`; scores float32 [B, T], that of `</s>` behind them.
+    Tokens are string [B, None] without `</s>`; scores are float32 [B, T], that of `</s>` last.
     """
     words, _ = text_model.target.words(tokens)
     numbers = text_model.target.tokenizer.word_numbers(tokens)

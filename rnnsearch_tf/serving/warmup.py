@@ -1,4 +1,4 @@
-"""Requests that TensorFlow Serving runs before it announces a version, so that none is slow."""
+"""Requests that TensorFlow Serving runs before announcing a version, so that none later is slow."""
 
 import itertools
 from collections.abc import Iterator

@@ -96,7 +96,7 @@ class Derivation:
         self._links = count()
 
     def expand(self, symbol: str, scope: Scope, room: int, kinds: str = "") -> Phrase:
-        """Say a symbol in about so many French words; a new head is of the kinds, where given."""
+        """Say a symbol in about `room` French words; `kinds`, if given, are those of a new head."""
         head, before = None if kinds else scope.head, scope.object if symbol == "GAP" else None
         known = Scope(head, scope.tense, scope.negative, before)
         options = _applicable(symbol, known, kinds)
@@ -179,7 +179,7 @@ class Derivation:
 
 
 def _fit(low: int, room: int, high: int) -> float:
-    """Return how well a rule fills the room; what is too long is for want of anything else."""
+    """Return how well a rule fills the room; one that is too long is a last resort."""
     return 1 if low <= room <= high else 0.02 if high < room else 1e-6
 
 
@@ -191,7 +191,7 @@ def _declined(text: str, head: Head) -> str:
 
 
 def _word(item: Item, verb: Verb | None, scope: Scope, french: int) -> str:
-    """Return a word as the head has it, or nothing for a pronoun that the verb does not have."""
+    """Return a word that agrees with the head, or "" for a pronoun that the verb does not take."""
     head = scope.head
     if not head or not (item.symbol or "/" in item.text):
         return item.text

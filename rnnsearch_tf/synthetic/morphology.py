@@ -20,7 +20,7 @@ _ENDINGS = {
 
 
 def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
-    """Conjugate a verb in -er, with the spelling changes before a silent e."""
+    """Return the principal parts of a verb in -er, with the spelling changes before a silent e."""
     stem = infinitive[:-2]
     strong = stem
     if infinitive == "rejeter":

@@ -26,7 +26,7 @@ class Item:
 
 
 def _items(text: str, label: str) -> tuple[Item, ...]:
-    """Parse a side; words without a label get the given one, or, where it is empty, their place."""
+    """Parse a side; words without a label get the given one or, if it is empty, their place."""
     items = []
     for token in _ITEM.findall(text):
         if match := _SYMBOL.fullmatch(token):
@@ -61,7 +61,7 @@ class Rule:
         label: str = "all",
         paired: bool = True,
     ) -> None:
-        """Parse a rule; the label is for words without one, where they are not linked in pairs."""
+        """Parse a rule; words without a label get the given one, unless they pair up."""
         unlabeled = [
             sum(not (_SYMBOL.fullmatch(token) or ":" in token) for token in _ITEM.findall(side))
             for side in (english, french)
@@ -90,7 +90,7 @@ def _verb(english: str, french: str, subjects: str, kinds: str, weight: str = "1
 def _derived(
     english: str, french: str, subjects: str, kinds: str, weight: str = "1"
 ) -> Iterator[tuple[str, Rule]]:
-    """Make rules of one for a verb with an object: "is helped by", "helps him", "that he helps"."""
+    """Make more rules for a verb with an object: "is helped by", "helps him", "that he helps"."""
     match = _WITH_OBJECT.fullmatch(english)
     infinitive, *after = french.split()
     if not match or len(after) != 1:

@@ -1,4 +1,4 @@
-"""Sentence pairs, and the spelling that makes them of linked words.
+"""Sentence pairs, and the spelling rules that make them from linked words.
 
 Words carry the numbers of their *links*; `finish` aligns words that have a link in common.
 """

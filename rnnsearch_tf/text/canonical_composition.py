@@ -1,6 +1,6 @@
-"""Unicode's canonical composition (NFC) as rules for SentencePiece, which has them for NFKC alone.
+"""Unicode's canonical composition (NFC) as rules for SentencePiece, which has only those of NFKC.
 
-NFKC changes what is written: 10⁶ becomes 106, ， in Chinese a comma of Latin scripts.
+NFKC changes what is written: 10⁶ becomes 106, and the Chinese comma ， a Latin one.
 """
 
 import itertools
@@ -13,8 +13,8 @@ from rnnsearch_tf.text.cleaning import INVISIBLE
 # Marks above and below Latin letters.
 _ABOVE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d\u030f\u0311"
 _BELOW = "\u0323\u0324\u0325\u0327\u0328\u0329\u032d\u0330\u0331"
-# Marks of one script, two of which a letter may have: those, Hebrew's points, Arabic's vowels and
-# hamza, Devanagari's dot and virama, Thai's and Lao's vowels and tones.
+# Marks of which a letter may have two, by script: the above for Latin, Hebrew's points, Arabic's
+# vowels and hamza, Devanagari's dot and virama, Thai's and Lao's vowels and tones.
 _MARKS = (
     _ABOVE + _BELOW,
     "".join(map(chr, (*range(0x5B0, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C7))),
@@ -31,8 +31,8 @@ _SURROGATES = range(0xD800, 0xE000)
 def composition_rules() -> str:
     """Write a rule per line: code points in hexadecimal, a tab, and what they become.
 
-    Marks of a letter may come in any order, some of them composed with it: up to three that are one
-    character with it, and two of `_MARKS`. Invisible characters become nothing.
+    Marks may come in any order, and some may already be composed with their letter: all those that
+    form one character with it, and two of `_MARKS`. Invisible characters become nothing.
     """
     rules = {**dict.fromkeys(INVISIBLE, ""), **_rules_for_two_marks()}
     for code in range(sys.maxunicode + 1):
@@ -44,7 +44,7 @@ def composition_rules() -> str:
 
 
 def _rules_for(char: str) -> dict[str, str]:
-    """Return what becomes this character, or what it becomes."""
+    """Return the rules that produce this character, or the one that replaces it."""
     if unicodedata.is_normalized("NFD", char):  # most characters: they are not composed
         return {}
     composed = unicodedata.normalize("NFC", char)
@@ -62,7 +62,7 @@ def _rules_for(char: str) -> dict[str, str]:
 
 
 def _rules_for_two_marks() -> dict[str, str]:
-    """Return the rules for two marks, not both of which are composed with their letter."""
+    """Return the rules for two marks of which at most one is composed with the letter."""
     texts = ["".join(pair) for marks in _MARKS for pair in itertools.permutations(marks, 2)]
     for letters, marks in ((string.ascii_letters, _MARKS[0]), (_ARABIC_LETTERS, _MARKS[2])):
         classes = {mark: unicodedata.combining(mark) for mark in marks}

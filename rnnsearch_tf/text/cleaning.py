@@ -30,10 +30,10 @@ def clean(text: tf.Tensor) -> tf.Tensor:
 
 
 def visible(text: tf.Tensor) -> tf.Tensor:
-    """Return strings as valid UTF-8, with no whitespace but spaces, and without what is not seen.
+    """Return strings as valid UTF-8, with no whitespace but spaces and no invisible characters.
 
-    Removed are the places where words may be broken, marks of direction, and the control characters
-    before the space, U+0000 to U+001F.
+    The characters of `INVISIBLE` are removed, and those control characters below the space, U+0000
+    to U+001F, that are not whitespace.
     """
     return apply(_REMOVED, apply(SPACES, valid_utf8(text)))
 

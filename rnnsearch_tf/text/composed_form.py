@@ -1,4 +1,4 @@
-"""Text whose words are not those that a reader sees, as in another form than Unicode's NFC."""
+"""Text whose words are not those that a reader sees, such as text that is not in Unicode's NFC."""
 
 import re
 import unicodedata
@@ -10,11 +10,11 @@ _UNSPLIT = re.compile(f"{UNSPACED}{{20}}")  # longer than words are
 
 
 def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None:
-    """Say which line, behind `before` others, is the first with other words; None: no line.
+    """Describe the first line whose words are not those that a reader sees; None if there is none.
 
-    Text in another form has other words than text in composed form, and Moses' rules split
-    separate accents off. With subword-nmt's pieces, "bu@@ ffer", BLEU is no longer that of words:
-    sacreBLEU splits each @ off. A line of Chinese without spaces would be one word.
+    The lines come after `before` others. Text in another form has other words than text in composed
+    form, and Moses' rules split separate accents off. With subword-nmt's pieces, "bu@@ ffer", BLEU
+    is not that of words: sacreBLEU splits each @ off. Chinese without spaces would be one word.
     """
     for number, line in enumerate(lines, before + 1):
         if isinstance(line, bytes):

@@ -1,9 +1,9 @@
 """Text to tokens and back by the rules of Moses, as TensorFlow graph ops.
 
-The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: cased, hyphenated
-words whole. Of punctuation only the apostrophe ’ in a word is normalized, to ', for with it each
-elision would have two spellings. All ops are core TensorFlow, so the object that prepares the
-training data also serves inside a SavedModel.
+The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: case is kept, and
+hyphenated words stay whole. The only punctuation that is normalized is the apostrophe ’ in a word,
+to ': otherwise each elision would have two spellings. All ops are core TensorFlow, so the object
+that prepares the training data also serves inside a SavedModel.
 
 Moses' own script and its Python port sacremoses disagree in places. There, this follows
 
@@ -21,11 +21,11 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
 Oddities of Moses that are kept: an apostrophe at either end of a line stays on its word ("'tis",
 "the dogs'"), of two apostrophes one letter apart only the first splits ("rock'n'roll" becomes
 "rock 'n'roll"), and in joining, a closing curly quotation mark and French guillemets are words
-like any other, a currency sign is bound to the next word, also behind a number, and apostrophes in
+like any other, a currency sign is bound to the next word, even after a number, and apostrophes in
 words of the languages without elisions or contractions are quotation marks.
 
-Of the languages whose abbreviations are read from sacremoses, tokens and lines are its own, but for
-Czech lines: their rules for "„", "“", decimals and "-li" are left out.
+For languages whose abbreviations are read from sacremoses, tokens and lines are as it has them,
+except Czech lines: their rules for "„", "“", decimals and "-li" are left out.
 """
 
 import re
@@ -168,8 +168,8 @@ class MosesTokenizer(Tokenizer):
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
     a reloaded module has them too. They hold no state and treat each line by itself.
 
-    `prefixes` are abbreviations as `nonbreaking_prefixes.read_prefixes` returns them, by which
-    those of a language other than "en" and "fr" are read if none are given.
+    `prefixes` are abbreviations as `nonbreaking_prefixes.read_prefixes` returns them; by default,
+    those of the language. ValueError for a language whose abbreviations are not known.
     """
 
     _modules = letters, nonbreaking_prefixes
@@ -202,7 +202,7 @@ class MosesTokenizer(Tokenizer):
         return _detach_final_dots(tf.strings.split(text), kept_dot)
 
     def normalize_prefix(self, text: tf.Tensor) -> tf.Tensor:
-        """Read ’ at the end as ', and set an English one apart: of a contraction, not of a word."""
+        """Read a final ’ as ', and in English split it off, as the beginning of a contraction."""
         text = apply(_CURLY_AT_END, text)
         return apply(_APOSTROPHE_AT_END, text) if self.language == "en" else text
 

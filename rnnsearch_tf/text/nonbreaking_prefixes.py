@@ -17,7 +17,7 @@ _ONLY_BEFORE_DIGIT = "#"  # after an abbreviation
 def read_prefixes(language: str) -> str:
     """Return the abbreviations that sacremoses has for a language, separated by spaces.
 
-    "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
+    "#" ends those that keep their dot only before a digit. Empty for a language that is built in.
     InputError if sacremoses is not installed.
     """
     if language in _BUILT_IN:
@@ -33,7 +33,7 @@ def read_prefixes(language: str) -> str:
 
 
 def prefix_lists(language: str, prefixes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what keeps its dot always, and before a digit: built in, or what was read."""
+    """Return the words that always keep their dot, and those that keep it only before a digit."""
     words = prefixes.split() or _BUILT_IN[language]
     marked = [word for word in words if word.endswith(_ONLY_BEFORE_DIGIT)]
     always = tuple(word for word in words if word not in marked)

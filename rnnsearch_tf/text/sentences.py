@@ -10,7 +10,7 @@ from rnnsearch_tf.given_texts import Line, decoded
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.unspaced import UNSPACED
 
-# Behind a word of four letters or more, which are few abbreviations.
+# After a word of four letters or more: few abbreviations are that long.
 _BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
 _UNSPACED = re.compile(UNSPACED)
 
@@ -39,9 +39,9 @@ class SentenceSplitter:
 def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Translation:
     """Join the best translations of the sentences of a line, at least one.
 
-    Tokens and scores of the sentences come one after the other, `</s>` behind each. `score` is
-    the sum of theirs, `normalized_score` this sum / |y|^length_penalty for all tokens. Fields that
-    a server did not send stay empty or None. The text is empty where a score is not finite.
+    Tokens and scores of the sentences follow one another, with `</s>` after each. `score` is the
+    sum of theirs, `normalized_score` this sum / |y|^length_penalty for all tokens. Fields that a
+    server did not send stay empty or None. The text is empty if a score is not finite.
     """
     if len(some) == 1:
         return dataclasses.replace(some[0], source=decoded(line))
@@ -80,5 +80,5 @@ def _text(sentences: Sequence[str]) -> str:
 
 
 def seems_to_have_several(text: str) -> bool:
-    """Whether a text seems to have several sentences: none begins in lower case."""
+    """Whether a text seems to have several sentences; none begins with a small letter."""
     return any(not found[1].islower() for found in _BEGINNING.finditer(text))

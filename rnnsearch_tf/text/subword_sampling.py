@@ -48,9 +48,9 @@ class SubwordSampler:
     def draw(self, rows: Sequence[Sequence[str]], seed: int) -> list[Sequence[str]]:
         """Draw a segmentation of each text, whose pieces are given; 0 ≤ seed < 2³² − 1.
 
-        Text that the model would normalize to another one when it reads it again keeps its pieces.
+        A text keeps its pieces if the model would change it by normalizing it again.
         """
-        # A thread draws by the seed that was set last when it draws for the first time.
+        # A thread draws by the seed that was last set before its first draw.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:
             self._set_seed(seed)
             numbers = random.Random(seed)

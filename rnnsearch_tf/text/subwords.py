@@ -22,10 +22,10 @@ from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 from rnnsearch_tf.tf_functions import graph_method
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-_LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer ones, by default than 4,192
-BLANK = "▁"  # in a piece, for a space before it
+_LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer lines; its default is 4,192
+BLANK = "▁"  # a space, in a piece
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
-_OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word behind a script without spaces
+_OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word after a script without spaces
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
 
@@ -69,7 +69,7 @@ class SentencePieceTokenizer(Tokenizer):
         """Read a model file; `digest` is its expected SHA-256, in hexadecimal.
 
         InputError if it cannot be read, is not a SentencePiece model or has another digest, or if
-        tensorflow-text is not installed.
+        tensorflow-text or sentencepiece is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()
@@ -123,7 +123,7 @@ class SentencePieceTokenizer(Tokenizer):
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
         A word begins with a space. In scripts without spaces, each piece that does not begin with a
-        mark is a word; letters and digits of other scripts, and bytes, begin one behind them.
+        mark begins a word; after these scripts, so do letters and digits of others, and bytes.
         """
         pieces = tokens.flat_values
         before = tf.concat([[""], pieces[:-1]], axis=0)[: tf.size(pieces)]

@@ -20,8 +20,8 @@ def splits_words(tokenizer: Tokenizer) -> bool:
 def tokenizer_for(name: str, language: str, prefixes: str = "") -> Tokenizer:
     """Make a tokenizer of words, once: it has no state, so everyone uses the same one.
 
-    ValueError for a language that Moses' rules are not known for, without its abbreviations;
-    InputError if sacremoses, which has them, is missing.
+    ValueError for a language that Moses' rules do not cover, unless its abbreviations are given;
+    InputError if they must be read from sacremoses and it is missing.
     """
     if name == WHITESPACE:
         return WhitespaceTokenizer(language)

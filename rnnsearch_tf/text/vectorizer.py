@@ -83,9 +83,9 @@ def _with_last(rows: tf.RaggedTensor, last: Any) -> tf.RaggedTensor:
 
 
 class _VocabularyFile(tf.lookup.TextFileInitializer):
-    """Fills a table from a vocabulary file, or from a copy of it in a SavedModel, and no other.
+    """Fills a table from a vocabulary file, or from a copy of it in a SavedModel.
 
-    A model server that loads the SavedModel with another file fails, too.
+    Any other file is an error, also when a model server loads the SavedModel.
     """
 
     def __init__(self, path: str | Path, key: tuple, value: tuple):

@@ -15,7 +15,7 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 class Vocabulary:
     """The tokens that a model knows; the id of a token is its index.
 
-    InputError if the special tokens do not come first, or a token is empty or occurs twice.
+    InputError if the special tokens do not come first, or a token is empty, repeated or multi-line.
     """
 
     def __init__(self, tokens: Sequence[str]):
@@ -77,8 +77,8 @@ class Vocabulary:
     def encode(self, tokens: Iterable[str | bytes]) -> list[int]:
         """Look up tokens, unknown ones as [UNK], and add the id of `</s>`.
 
-        Tokens are given without `</s>`: among them, it is a word of the text, which is unknown.
-        Bytes are UTF-8. TypeError for a str, or for a token of another type.
+        Tokens are given without `</s>`: among them, it is an unknown word of the text. Bytes are
+        UTF-8. TypeError for a str or bytes in place of a list, or for a token of another type.
         """
         if isinstance(tokens, str | bytes):
             raise TypeError(f"expected a list of tokens, not a {type(tokens).__name__}")

@@ -31,7 +31,7 @@ class Tokenizer(tf.Module):
         return {k: v for k, v in vars(self).items() if not hasattr(v, "get_concrete_function")}
 
     def fingerprint(self) -> str:
-        """Return a digest of all that decides about the tokens: a key for caches."""
+        """Return a digest of everything that the tokens depend on: a key for caches."""
         modules = (sys.modules[type(self).__module__], cleaning, *self._modules)
         paths = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
         tables = [path.read_text("utf-8") for path in paths if path.exists()]

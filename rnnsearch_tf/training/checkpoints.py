@@ -25,8 +25,8 @@ JAX = "jax"  # the part that a step on JAX saves
 class Checkpoints:
     """The newest two checkpoints of a training run, each written whole or not at all.
 
-    They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole
-    checkpoint is never overwritten. `parts` are objects with variables: model, optimizer.
+    They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a new one gets the highest number,
+    so none is overwritten. `parts` are objects with variables: model, optimizer.
     """
 
     def __init__(self, folder: Path, **parts: Any):
@@ -57,7 +57,7 @@ class Checkpoints:
     def restore(self) -> int | None:
         """Restore the newest checkpoint that can be read, report it and return its number, if any.
 
-        Raises an InputError if there are checkpoints and none can be read.
+        InputError if one cannot be opened or is of another backend, or if none can be read.
         """
         # TensorFlow writes the index last: a checkpoint without one was never finished.
         numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)
@@ -116,7 +116,7 @@ class Checkpoints:
         return list(self._folder.glob(f"ckpt-{number}.*"))
 
     def _remove(self, number: int) -> None:
-        """Remove a checkpoint; what Windows keeps, as another program reads it, goes next time."""
+        """Remove a checkpoint; on Windows, files that are open elsewhere stay until next time."""
         is_kept = (PermissionError,) if sys.platform == "win32" else ()
         for path in self._files(number):
             with contextlib.suppress(*is_kept):

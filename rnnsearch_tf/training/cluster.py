@@ -10,7 +10,7 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.json_files import parse_json, typed
 
 _PORT = 2222  # of hosts that are named without one
-_JOB_PORTS = 10_000  # so many, from this one on: below those that Linux gives to clients
+_JOB_PORTS = 10_000  # the number of ports and the first one, below those of Linux for clients
 _EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 _ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
 _PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
@@ -28,11 +28,11 @@ class Cluster:
 
 
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
-    """Find the machines of a training run: `workers`, of which this one has the index.
+    """Find the machines of a training run; `index` is this machine's position in `workers`.
 
-    They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
-    SLURM's variables describe. UsageError if nothing names the machines, and for arguments that
-    are unusable; InputError if the environment is, or leaves this machine out.
+    `workers` lists hosts (see `expand_hosts`); if None, the hosts come from TF_CONFIG, or else from
+    SLURM's variables for a job step. UsageError if nothing names the machines, or the arguments are
+    unusable; InputError if the environment is unusable, or leaves this machine out.
     """
     if (workers is None) != (index is None):
         raise UsageError("--workers and --worker_index go together")
@@ -52,9 +52,9 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
 
 
 def direct_connections(workers: list[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable with which gRPC asks no proxy (`http_proxy`) for these workers.
+    """Return the variable that makes gRPC bypass a proxy (`http_proxy`) for these workers.
 
-    Hosts that the environment names already stay: gRPC reads `no_proxy` only without this variable.
+    Hosts that the environment already exempts are kept: gRPC ignores `no_proxy` if this one is set.
     """
     before = environment.get("no_grpc_proxy", environment.get("no_proxy", ""))
     # gRPC compares with an IPv6 address without its brackets.
@@ -135,7 +135,7 @@ def _expand(part: str, name: str) -> Iterator[str]:
 
 
 def _numbers(ranges: str, name: str) -> Iterator[str]:
-    """Yield the numbers of `01-03,7`, as wide as the first of each range is written."""
+    """Yield the numbers of `01-03,7`, padded to the width of the first number of each range."""
     for each in ranges.split(","):
         found = _RANGE.fullmatch(each)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)

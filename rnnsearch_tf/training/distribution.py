@@ -55,11 +55,11 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         num_accelerators={"GPU": len(tf.config.get_visible_devices("GPU"))},
     )
     try:
-        # It waits for the others, and no handler of Python's would run. TensorFlow takes SIGTERM.
+        # It waits for the others, while no Python handler can run. TensorFlow takes over SIGTERM.
         with interrupts.by_default():
             return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
-        # Of a port that another job still has, gRPC says that it is unknown.
+        # For a port that another job still uses, gRPC reports an unknown error.
         may_come = tf.errors.DeadlineExceededError, tf.errors.UnknownError
         kind = TemporaryError if isinstance(error, (*_WORKER_GONE, *may_come)) else InputError
         count = len(cluster.workers)
@@ -73,7 +73,7 @@ def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
 
 
 def described_devices(strategy: tf.distribute.Strategy) -> str:
-    """Describe the devices of a training run, with what to do where a GPU is not among them.
+    """Describe the devices of a training run, with advice where TensorFlow cannot use a GPU.
 
     For example "2 GPUs (NVIDIA H200)", or "2 workers, here on 1 CPU".
     """
@@ -105,7 +105,7 @@ def _device_names(strategy: tf.distribute.Strategy) -> Sequence[str]:
 
 def _unusable_gpus() -> str:
     """Return the names of the GPUs that NVIDIA's driver knows and TensorFlow does not use."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # they are not to be used
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hidden on purpose
         return ""
     try:
         command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
@@ -156,7 +156,7 @@ class Workers:
 
     def leave(self) -> None:
         """Wait until all are about to end, or have ended."""
-        # One that ends at once takes the last sum from the others, which are still receiving it.
+        # A worker that ended at once would cut off the others while they receive the last sum.
         with contextlib.suppress(*_WORKER_GONE):
             self._sum([0.0], chief_only=False)
 

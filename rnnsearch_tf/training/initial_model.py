@@ -57,8 +57,8 @@ class InitialModel:
     def check(self, config: Config) -> None:
         """Check that a training run with these settings can begin from this model.
 
-        UsageError for another architecture, size or tokenizer, fewer words, or another language
-        where Moses' rules are used; elsewhere, languages are only names.
+        UsageError for another architecture, size or tokenizer, fewer words, or, with the Moses
+        tokenizer, another language; to other tokenizers, languages are only names.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
         may_differ = (*_MAY_DIFFER, *(() if own["tokenizer"] == MOSES else _LANGUAGES))
@@ -72,9 +72,9 @@ class InitialModel:
                 )
 
     def copy_weights(self, model: "TranslationModel", digest: str) -> None:
-        """Give a model the weights of this one, and leave those of new words as they are.
+        """Copy this model's weights to another model, and leave those of new words as they are.
 
-        InputError if they no longer have this digest, as of a model that is still in training.
+        InputError if they no longer have this digest, as when this model is still in training.
         """
         initial = self.directory.load_model()
         if self.directory.check_weights() != digest:

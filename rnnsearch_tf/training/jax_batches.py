@@ -43,8 +43,8 @@ class FixedShapes:
     """Pads batches to at most eight shapes [B, T], and splits their rows over the devices.
 
     B is the batch size, rounded up to a multiple of the number of devices. T is a multiple of a
-    step that is itself a multiple of `bucket_width`. A row of padding is a source of `</s>` alone,
-    so that its attention is defined, without a target: it adds 0 to losses and gradients.
+    step that is itself a multiple of `bucket_width`. A row of padding has a source of `</s>` alone,
+    so that its attention is defined, and no target: it adds 0 to losses and gradients.
     """
 
     def __init__(self, batch_size: int, max_length: int, bucket_width: int = 1):

@@ -124,7 +124,7 @@ class JaxTrainStep:
 
 @contextlib.contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn JAX's error of a device without memory into TensorFlow's, which `Trainer` reports."""
+    """Turn JAX's out-of-memory error into TensorFlow's, which `Trainer` reports."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:

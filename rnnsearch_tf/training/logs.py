@@ -1,6 +1,6 @@
 """Reports of a training run: running metrics, records of training.jsonl, Keras logs, lines of text.
 
-Losses are in nats, and all of this goes over them by name: a new loss needs nothing here.
+Losses are in nats. All code here iterates over them by name: a new loss needs no change here.
 """
 
 import dataclasses
@@ -116,7 +116,7 @@ def evaluation_record(
 
 
 def evaluation_logs(record: Mapping[str, Any]) -> dict[str, float]:
-    """Rename a record of training.jsonl for Keras callbacks, and add perplexities."""
+    """Rename the numbers of a record of training.jsonl for Keras callbacks; add perplexities."""
     logs = {
         _KERAS_NAMES.get(name, name): value
         for name, value in record.items()

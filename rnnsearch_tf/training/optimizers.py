@@ -23,8 +23,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:
         """Make an update within `strategy.run`, from the gradient of this replica's rows.
 
-        The sum of the gradients over replicas, tensors or IndexedSlices, is that of the loss.
-        Returns its L2 norm before clipping, float32 [].
+        Summed over replicas, the gradients, tensors or IndexedSlices, are those of the loss.
+        Returns the L2 norm of the sum before clipping, float32 [].
         """
         norm = self._backend_update_step(gradients, variables, self._get_current_learning_rate())
         if self.use_ema:
@@ -58,7 +58,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     def _update_model_variables_moving_average(self, variables: Sequence[Any]) -> None:
         """Move the averages: ā ← d ā + (1 − d) w, with d = min(ema_momentum, t / (t + 10)).
 
-        t counts the updates from 0, so that the initial weights, which are noise, are soon left.
+        t counts the updates from 0, so that the averages soon forget the initial, random weights.
         """
         t = tf.cast(self.iterations, tf.float32)
         share = 1 - tf.minimum(self.ema_momentum, t / (t + 10))

@@ -54,29 +54,29 @@ def train(
     Args:
         config: settings; vocabulary sizes are upper bounds, and the digests are filled in here. The
             config of a model directory whose training run began from another model resumes that
-            run without the `initial_model`.
+            run without `initial_model`.
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
-        validation: sentence pairs that choose the best weights.
+        validation: sentence pairs by which the best weights are chosen.
         cache_dir: for the tokenized training text (see `preparation.prepare`).
         strategy: the devices (see `distribution.build_strategy`).
-        callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
+        callbacks: Keras callbacks besides the progress bar and TensorBoard (see `Trainer`).
         alignments: of the training pairs, for the guided alignment loss, whose weight is
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
             place of those learned from the text; a resumed training run has its own.
-        initial_model: a model directory whose best weights it begins from; its architecture, sizes
-            and tokenizer are those of `InitialModel(initial_model).settings_over(config)`.
+        initial_model: a model directory whose best weights the run begins from; `config` must have
+            its architecture, sizes and tokenizer (see `InitialModel.settings_over`).
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        TypeError: `config` is no `Config`, `training` or `validation` is no corpus, or `callbacks`
-            are not in a list.
+        TypeError: `config` is no `Config`, `training` or `validation` is no corpus, `callbacks` are
+            not in a list, or `subwords` is a number.
         InputError: unusable text, alignments or initial model, alignments without a weight or the
-            reverse, a folder made with other settings or other text, that of the validation set
-            included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
+            reverse, a folder made with other settings, training text or validation set, a Keras
+            backend other than TensorFlow and JAX, and as in `Trainer.run`.
     """
     check_backend("jax")
     _check_types(config, training, validation, callbacks, subwords)

@@ -1,4 +1,4 @@
-"""The state of a training run beside its weights and the averages of its optimizer."""
+"""The state of a training run other than its weights and its optimizer's variables."""
 
 import dataclasses
 import json

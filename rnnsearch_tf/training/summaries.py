@@ -37,7 +37,7 @@ _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
 def _until_error(write: Callable[..., None]) -> Callable[..., None]:
-    """Have a method write no more after an error, which is shown: training goes on without it."""
+    """Make a method show an error and write nothing after it: training goes on without it."""
 
     @functools.wraps(write)
     def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:
@@ -55,9 +55,9 @@ def _until_error(write: Callable[..., None]) -> Callable[..., None]:
 class Summaries(keras.callbacks.Callback):
     """Two runs of TensorBoard, train and validation, whose curves share their charts.
 
-    Losses of the training pairs are means over the sentences, or tokens, since the point before,
-    without those of skipped updates. Files that cannot be written are shown once, and end the
-    curves, not the training.
+    Loss and NLL of the training pairs are means over the sentences, or tokens, since the previous
+    point, without skipped updates; auxiliary losses are means since the last evaluation. A file
+    that cannot be written is reported once; this ends the curves, not the training.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Summaries(keras.callbacks.Callback):
 
                 first = results[0]
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # a letter without a font is a box
+                    warnings.simplefilter("ignore")  # a letter that the font lacks becomes a box
                     image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
                 tf.summary.image("alignment", image[None])
 

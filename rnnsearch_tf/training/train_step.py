@@ -80,7 +80,7 @@ class TrainStep:
         """Make an update; return its measurements, the same on every worker.
 
         The batch is `source` int32 [B, Tx], `target` int32 [B, Ty], and `guide` float32 [B, Ty, Tx]
-        for guided alignment; the same on every worker. `stop` is 1 where this one was asked to.
+        for guided alignment; the same on every worker. `stop` is 1 if this one was asked to stop.
         """
         return self._update(batch, stop)
 
@@ -99,8 +99,8 @@ class TrainStep:
         replica = context.replica_id_in_sync_group
         sentences = tf.shape(batch["target"])[0]
         self._seed_dropout(replica)
-        # Every replica reads the whole batch and takes rows r, r + R, … of it: so batches are the
-        # same for any number of replicas R, and of any size the parts differ by a row at most.
+        # Every replica reads the whole batch and takes rows r, r + R, … of it: batches are then the
+        # same for any number of replicas R, and the sizes of the parts differ by at most one row.
         rows = slice(replica, None, self._strategy.num_replicas_in_sync)
         part = {name: tensor[rows] for name, tensor in batch.items()}
         totals, gradients = self._gradients(part, sentences)

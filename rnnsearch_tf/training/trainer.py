@@ -48,16 +48,16 @@ class Trainer:
     `evaluation_interval` 0, a pass over the training pairs). Their methods get these logs:
         on_train_begin: updates, made by earlier runs;
         on_train_batch_end: loss (nats per sentence), nll_per_token, perplexity, gradient_norm,
-            learning_rate, updates, its sentences and target tokens, and of the interval so far:
+            learning_rate, updates, sentences, tokens (of the target), and for the interval so far:
             mean_loss, mean_nll_per_token, tokens_per_second, clipped, skipped, and
-            mean_<name>_loss of each auxiliary loss, as mean_guided_alignment_loss (nats per linked
-            word);
-        on_epoch_end: the evaluation's record in training.jsonl, with epochs (passes over the
-            training pairs, with a fraction) for epoch; with loss, nll_per_token, perplexity and
-            <name>_loss for the training pairs; for the validation set val_loss (nats per
-            sentence), val_nll_per_token, val_perplexity and val_bleu.
-    They can end the training: `model.stop_training` takes effect after the next evaluation. Their
-    own state does not survive a restart.
+            mean_<name>_loss of each auxiliary loss, such as mean_guided_alignment_loss (nats per
+            linked word);
+        on_epoch_end: the numbers of the evaluation's record in training.jsonl, with epochs (passes
+            over the training pairs, with a fraction) in place of epoch. Of the training pairs:
+            loss, nll_per_token, perplexity and <name>_loss; of the validation set: val_loss (nats
+            per sentence), val_nll_per_token, val_perplexity and val_bleu.
+    Callbacks can end the training: `model.stop_training` takes effect after the next evaluation.
+    Their own state does not survive a restart.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class Trainer:
         """Train to the end, or to a signal.
 
         Returns the signal that stopped it, after everything was saved; or None.
-        InputError for files that cannot be written, or that were changed by others, no memory, or
-        too many gradients in a row that are not finite.
+        InputError if files cannot be written or were changed by others, memory runs out, or too
+        many gradients in a row are not finite.
         """
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
@@ -156,15 +156,15 @@ class Trainer:
             ),
         )
         records = self._directory.read_log()
-        # An evaluation that was broken off is made again: it has one record, or none yet.
+        # An evaluation that was interrupted is repeated: it may already have a record.
         by_updates = {record["updates"]: record for record in records}
         kept = [record for number, record in by_updates.items() if number <= updates]
         kept = kept[: self._state.evaluations]
-        # On NFS, others than the chief may see what was there half a minute ago.
+        # On NFS, workers other than the chief may see the files as they were half a minute ago.
         self._workers.check(self._missing(kept) if self._workers.is_chief else None)
         if self._workers.is_chief:
             if self._state.evaluations and self._best_is_newer():
-                self._state.best = -math.inf  # a run after it has replaced its weights
+                self._state.best = -math.inf  # a later run has replaced the best weights
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
             if kept != records:
@@ -176,7 +176,7 @@ class Trainer:
         self._stopped = stops_early(self._config, kept)
 
     def _missing(self, records: list[dict[str, Any]]) -> str | None:
-        """Say which file of the evaluations before the checkpoint is no longer whole, if one."""
+        """Say which file of the evaluations before the checkpoint is missing or damaged, if any."""
         directory, state = self._directory, self._state
         if len(records) < state.evaluations:
             return (
@@ -202,7 +202,7 @@ class Trainer:
     def _best_is_newer(self) -> bool:
         """Whether the best weights come from an evaluation that the checkpoint does not count.
 
-        It is of a later update, or of the same one if a signal came before it.
+        It followed a later update, or the same one if a signal had come before the evaluation.
         """
         updates = read_updates(self._directory.weights_path(BEST)) or 0
         return updates > self._state.updates - bool(self._state.metrics.updates)
@@ -359,9 +359,9 @@ class Trainer:
                 self._directory.save_weights(self._model, LAST, self._state.updates)
                 if self._last_are_best():
                     self._directory.save_weights(self._model, BEST, self._state.updates)
-            # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
-            # log must be on the disk by then. What a run killed before this line has written, the
-            # next one writes again.
+            # Last: a resumed run repeats only what comes after its checkpoint, so weights and log
+            # must be on the disk first. If a run is killed before this line, the next run writes
+            # them again.
             self._checkpoints.save()
         self._last_save = time.monotonic()
 

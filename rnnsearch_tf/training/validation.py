@@ -17,7 +17,7 @@ from rnnsearch_tf.training.logs import Evaluation
 
 
 def greedy_search(config: Config) -> DecodingConfig:
-    """Return the options of the validation: up to two thirds of the length of a translation.
+    """Return the options of validation: greedy, with two thirds of the maximum length ratio.
 
     An untrained model writes up to the limit.
     """
@@ -27,8 +27,8 @@ def greedy_search(config: Config) -> DecodingConfig:
 class ValidationSet:
     """Likelihood of given pairs, and BLEU of greedy translations, under a model in training.
 
-    `directory` is complete: it has the vocabularies. `translator` is the model as it is, with
-    greedy search.
+    `directory` is complete: it has the vocabularies. `translator` has the model's
+    current weights and searches greedily.
     """
 
     def __init__(

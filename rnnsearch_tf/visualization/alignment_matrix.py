@@ -116,7 +116,7 @@ def _alignment_figure(
 
 
 def _label(word: str) -> str:
-    """Return a word as it is written: cut if very long."""
+    """Return a word as it is drawn: cut if very long."""
     plain = image_files.drawable(word)
     return plain if len(plain) <= _MAX_WORD else plain[: _MAX_WORD - 1] + "…"
 

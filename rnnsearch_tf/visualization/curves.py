@@ -30,7 +30,7 @@ SIGNIFICANT = 0.05  # a p-value below it is
 _COLORS = ("#2a7fc0", "#d55e00", "#009e73", "#b95c94", "#808080", "#a6611a")
 _STYLES = ("-", "--", "-.", ":")
 _MARKS = "os^Dv"
-_BETWEEN_BARS = 0.5  # tokens, so that the systems' bars stand beside each other
+_BETWEEN_BARS = 0.5  # words, so that the systems' bars stand beside each other
 _WIDTH = 4.5  # inches: words of 10 points are still 7 points in a column of 80 mm
 _RESOLUTION = 250  # dots per inch of a PNG
 _LETTER = 0.026  # of the axis, the width of a letter of a label
@@ -48,11 +48,10 @@ def draw_bleu_by_length(
 ) -> None:
     """Draw BLEU over source length, a curve for each system.
 
-    The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system that was
-    compared with another, the bins that do not differ significantly from it (p ≥ 0.05, or too few
-    sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
-    as the maximum in training. The path ends in .png, .svg or .pdf. InputError for a curve without
-    bins.
+    Bars show the 95% confidence intervals of the bins that have one. In the curve of a system that
+    was compared with another, bins without a significant difference (p ≥ 0.05, or too few sentences
+    for a p-value) have hollow marks. Vertical lines mark lengths, such as the maximum in training.
+    The path ends in .png, .svg or .pdf. InputError for a curve without bins.
     """
     with _fonts(path, curves) as fonts:
         figure = _new_figure(3.4)
@@ -162,7 +161,7 @@ def _plain(name: str) -> str:
 def _draw_bins(
     axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str, is_compared: bool
 ) -> None:
-    """Draw the i-th system's bins, moved to the right by `offset` tokens."""
+    """Draw the i-th system's bins, moved to the right by `offset` words."""
     look = _look(i)
     axes.plot(*_points(bins, offset), **look, label=_plain(name))
     measured = [b for b in bins if b.interval is not None]
@@ -196,7 +195,7 @@ def _legend_title(bins: Sequence[LengthBin], has_compared: bool) -> str | None:
 
 
 def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
-    """Label the bins on the axis, not all of many, in two lines where they are close together."""
+    """Label the bins on the axis, some of them if many, in two lines where they are close."""
     spans = sorted({(b.low, b.high) for b in bins})
     spans = spans[:: max(math.ceil(len(spans) / _LABELS), 1)]
     positions = [(low + high) / 2 for low, high in spans]

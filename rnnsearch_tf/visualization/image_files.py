@@ -49,7 +49,7 @@ def figure_style() -> contextlib.AbstractContextManager[None]:
 
 
 def drawable(text: str) -> str:
-    """Return a text of characters that XML has, with U+FFFD for others."""
+    """Replace control characters, and others that XML does not allow, with U+FFFD."""
     return "".join(
         "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
         for c in text
@@ -57,11 +57,11 @@ def drawable(text: str) -> str:
 
 
 def save_figure(figure: "Figure", path: str | Path) -> None:
-    """Write a figure as PNG, SVG or PDF; equal figures are equal files.
+    """Write a figure as PNG, SVG or PDF; equal figures give equal files.
 
     The text of an SVG stays text: it can be searched and copied, and the viewer's fonts draw it. On
-    a dark page, an SVG is light on dark. Its dpi are a PNG's resolution. The folder is made where
-    it is missing.
+    a dark page, an SVG is light on dark. The figure's dpi is the resolution of a PNG. The folder is
+    made if it is missing.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -106,7 +106,7 @@ def differences(text: str, other: str) -> list[tuple[int, int]]:
 
 
 def _scores(text: SampleText, row: int, tokens: str) -> dict[str, float]:
-    """Return the sentence's scores by every metric, by title; `tokens` as in `Metric.score`."""
+    """Return the sentence's scores by each of `text_metrics`, by title; `tokens` as in `score`."""
     pair = [text.translations[row]], [text.references[row]]
     metrics = text_metrics().values()
     return {metric.title: metric.sentence_scores(*pair, tokens)[0] for metric in metrics}

@@ -9,9 +9,9 @@ from rnnsearch_tf.progress import counted
 
 
 def first_occurrences(pool: Corpus) -> np.ndarray:
-    """Mark the pairs that have no equal before them, bool [N].
+    """Mark the pairs that equal no earlier pair, bool [N].
 
-    Equality is that of `pair_digest`.
+    Pairs are equal if their `pair_digest` is.
     """
     pairs = counted(each_pair(pool), "compared pair")
     digests = np.fromiter((int.from_bytes(pair_digest(*pair), "big") for pair in pairs), np.uint64)

@@ -77,9 +77,9 @@ class PairScorer:
 
         [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
 
-    H_pool is under a model of a sample of the pool. A pair that is in the sample, or equals one of
-    it, is scored under a second sample instead: the model has learned its own pairs, finds them
-    far too likely, and they would never be chosen. InputError for too little in-domain text, or
+    H_pool is under a model of a sample of the pool. A pair that is in the sample, or equals one in
+    it, is scored under a second sample instead: the first model has learned this pair and finds it
+    far too likely, so the pair would never be chosen. InputError for too little in-domain text, or
     too much.
     """
 
@@ -122,8 +122,8 @@ def score_pairs(
 ) -> np.ndarray:
     """Score each pair of a pool (see `PairScorer`); the pool is read twice.
 
-    The samples have as many pairs as the in-domain text, or half the pool's. In memory are the
-    in-domain text, the samples and the scores.
+    The samples have as many pairs as the in-domain text, or half the pool's if that is less. The
+    in-domain text, the samples and the scores are kept in memory.
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
@@ -142,8 +142,8 @@ def score_pairs(
 def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = None) -> np.ndarray:
     """Choose up to `keep` pairs with the lowest scores, float [N]: rows, int64, ascending.
 
-    Of equal ones, those that come first. `candidates`, bool [N], are those that may be chosen; inf
-    is never chosen.
+    Of equal scores, the first are chosen. `candidates`, bool [N], marks the pairs that may be
+    chosen; a score that is not finite never is.
     """
     order = np.argsort(scores, kind="stable")
     allowed = np.isfinite(scores) if candidates is None else np.isfinite(scores) & candidates

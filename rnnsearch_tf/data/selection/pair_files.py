@@ -22,10 +22,10 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
 @contextlib.contextmanager
 def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
-    """Open files to write, gzip where named .gz; they get their names when all are on the disk.
+    """Open files to write, gzip if named .gz; they get their names when all are on the disk.
 
-    An earlier file of the first path is removed before: a break between two renames must not leave
-    old sources with new targets.
+    An existing file at the first path is removed before that: an interruption between two renames
+    must not leave old sources with new targets.
     """
     with contextlib.ExitStack() as renamed:
         temporaries = [renamed.enter_context(replacing(path)) for path in paths]

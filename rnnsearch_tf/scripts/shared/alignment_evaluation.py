@@ -88,7 +88,7 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
 
 
 def _methods(command: Command) -> list[LinkMethod]:
-    """Return the method of the flags, behind those of each of two models alone; or all methods."""
+    """Return the methods of each of two models alone, then that of the flags; or all methods."""
     chosen = link_method(command)
     flags = command.flags
     with_aligner = by_aligner(command)

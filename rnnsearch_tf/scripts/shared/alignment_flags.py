@@ -63,7 +63,7 @@ def define_alignment(command: Command) -> None:
 
 
 def by_aligner(command: Command) -> bool:
-    """Whether the aligner of a model directory links words; an export has not both directions."""
+    """Whether a model directory's aligner links words; an export does not have both directions."""
     folder, wanted = model_folders(command)[0], _wanted(command)
     if find_version(folder):
         return False
@@ -71,7 +71,7 @@ def by_aligner(command: Command) -> bool:
 
 
 def _wanted(command: Command) -> AlignmentName | None:
-    """Return what is asked to align; None: the aligner, where there is one."""
+    """Return the requested source of alignments; None: the aligner, if there is one."""
     flags = command.flags
     return flags.alignment or ("attention" if flags.reverse_model_dir else None)
 
@@ -108,7 +108,7 @@ def _rule(command: Command, default: LinkRule) -> LinkRule:
 
 
 class AlignedModels(NamedTuple):
-    """The models that align, with what was asked to do so."""
+    """The models that align, and the requested source of alignments."""
 
     forward: ChosenModels
     reverse: ChosenModels | None

@@ -26,7 +26,7 @@ SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
 
 
 def pass_options_on(command: Command) -> None:
-    """Check the options that are Beam's, and give them to its filesystems; before any path."""
+    """Check Beam's options and pass them to its filesystems; call it before any path is used."""
     from rnnsearch_tf.pipelines import jobs
 
     for name in jobs.unknown_options(command.passed_on):
@@ -47,10 +47,10 @@ def output_folder(command: Command, inputs: list[str]) -> str:
 
 
 def check_resumed(command: Command, output: str, model: Any) -> None:
-    """Write what makes the files of an output folder beside it, or compare what is written there.
+    """Record flags and model beside an output folder, or compare them with those recorded.
 
-    `model` tells the model, JSON-serializable. InputError if other flags or another model
-    have made the files that are there.
+    `model` identifies the model, JSON-serializable. InputError if the files that are there were
+    made with other flags or another model.
     """
     from apache_beam.io.filesystems import FileSystems
 

@@ -35,7 +35,7 @@ class ChosenModels:
     def open(self, alignment: AlignmentName | None = None, aligns: bool = True) -> "Translator":
         """Load them; `alignment` is what `Translator.load` takes.
 
-        What never aligns need not read an aligner.
+        Without `aligns`, the aligner of a model directory is not read.
         """
         from rnnsearch_tf.inference.translator import Translator
 

@@ -1,4 +1,4 @@
-"""--closest_to: of the translations of a line, the one that is closest to a reference."""
+"""--closest_to: keep only the translation of each line that is closest to a reference."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator
@@ -46,10 +46,10 @@ def read_references(command: Command) -> list[str] | None:
 def closest(
     translations: Iterable[Translation], references: list[str], done: int
 ) -> Iterator[Translation]:
-    """Leave of each translation the hypothesis with the highest sentence BLEU, the first of equals.
+    """Keep of each translation only the hypothesis with the highest sentence BLEU.
 
-    The first translation is of line `done`, from 0. InputError if there are fewer references, or
-    more.
+    Of equals, the first is kept. The first translation is that of line `done`, from 0. InputError
+    if there are fewer or more references than translations.
     """
     from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
 

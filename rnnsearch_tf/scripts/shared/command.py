@@ -80,8 +80,8 @@ class _Spec:
 class Command:
     """A console script, whose `flags` have values while it runs.
 
-    `alone` is a flag with which no other is required. With `passes_on`, flags of other names are
-    not errors: they are for a library, and in `passed_on` while it runs.
+    If the flag `alone` is given, no other is required. With `passes_on`, unknown flags are not
+    errors: they are for a library, and are in `passed_on` while the script runs.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Command:
             self.one_of((name,))
 
     def one_of(self, *alternatives: tuple[str, ...], required: bool = True) -> None:
-        """Have one of several sets of flags given, as a whole, and no two; or none, if allowed."""
+        """Require one of several sets of flags, as a whole; if not `required`, at most one."""
         self._requirements.append(Requirement(alternatives, required))
 
     def define_settings(
@@ -178,9 +178,9 @@ class Command:
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
 
-        An error that nobody foresaw, a bug, leaves its traceback in a file that the line names, and
-        on standard error unless that is a terminal; it is raised instead where the environment has
-        RNNSEARCH_DEBUG.
+        An unforeseen error, a bug, leaves its traceback in a file that the line names, and on
+        standard error unless that is a terminal; with RNNSEARCH_DEBUG in the environment, it is
+        raised instead.
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
@@ -242,7 +242,7 @@ class Command:
             return main() or 0
 
     def _check_given_once(self, arguments: list[str]) -> None:
-        """Raise a UsageError for files in two flags, of which absl would take the last one."""
+        """Raise a UsageError for a flag of files given twice: absl would take only the last one."""
         flag_names = (a.lstrip("-").partition("=")[0] for a in arguments if a.startswith("-"))
         for name, count in Counter(flag_names).items():
             spec = self._specs.get(name)
@@ -250,14 +250,14 @@ class Command:
                 raise UsageError(f"--{name} is given {count} times: separate files by commas")
 
     def _check_have_values(self, arguments: list[str]) -> None:
-        """Raise a UsageError for a flag without a value, for which absl would take the next one."""
+        """Raise a UsageError for a flag without a value: absl would take the next flag for it."""
         for argument, following in itertools.pairwise(arguments):
             spec = self._specs.get(argument.lstrip("-")) if argument.startswith("-") else None
             if spec and spec.flag_type is not bool and following.startswith("--"):
                 raise UsageError(f"{argument} has no value: {following} follows it (see --help)")
 
     def _parse(self, arguments: list[str]) -> list[str]:
-        """Set the flags, and return what is none."""
+        """Set the flags, and return the arguments that are not flags."""
         self.flags.unparse_flags()
         try:
             for argument in arguments:  # the command line overrides a file, but not a file itself
@@ -284,7 +284,7 @@ class Command:
             raise UsageError(str(error)) from error
 
     def help(self, arguments: Sequence[str] = ()) -> str:
-        """Return the text that `--help` prints beside other arguments."""
+        """Return the text that `--help` prints when it is given with these arguments."""
         with contextlib.suppress(flags.Error, InputError):
             self._parse(list(arguments))
         self.flags.mark_as_parsed()
@@ -355,8 +355,8 @@ def _described(error: OSError) -> str:
 
 
 def _is_exhaustion(error: Exception) -> bool:
-    """Whether memory, or in TensorFlow's words the disk, is full."""
-    tensorflow = sys.modules.get("tensorflow")  # an error of it comes from it
+    """Whether memory is full, or the disk, for which TensorFlow has the same error."""
+    tensorflow = sys.modules.get("tensorflow")  # its errors occur only once it is imported
     return isinstance(error, MemoryError) or (
         tensorflow is not None and isinstance(error, tensorflow.errors.ResourceExhaustedError)
     )
@@ -380,9 +380,9 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
     a bug, what they wrote is shown after all; when the process crashes, it is lost, and shown only
-    with RNNSEARCH_DEBUG, which hides nothing. What is loaded the first time stays: to search a
-    million objects for garbage again and again as they are made takes a quarter of the time of
-    loading them. InputError if TensorFlow is not installed.
+    with RNNSEARCH_DEBUG, which hides nothing. The garbage collector never searches what is loaded
+    the first time: while loading, repeated searches of a million objects would take a quarter of
+    the time. InputError if TensorFlow is not installed.
     """
     require_package("tensorflow")
     is_first = "tensorflow" not in sys.modules

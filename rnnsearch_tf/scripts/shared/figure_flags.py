@@ -33,9 +33,9 @@ def define_figures(command: Command) -> None:
 
 
 def check_figures(command: Command) -> None:
-    """Raise an InputError if pictures are wanted and Matplotlib is not installed.
+    """Raise an InputError if figures are wanted and Matplotlib is not installed.
 
-    UsageError for a format without pictures.
+    UsageError for --figure_format without --figures.
     """
     if command.flags.figure_format and not command.flags.figures:
         raise UsageError("--figure_format needs --figures, the folder for figures")

@@ -88,7 +88,7 @@ MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 
 def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
-    """Raise a UsageError if the flags of files that are read again name a pipe."""
+    """Raise a UsageError if a file that is read more than once is a pipe."""
     for name, path in _files(flags, inputs):
         if path.is_fifo():
             raise UsageError(f"--{name} {path}: is read more than once, so it cannot be a pipe")
@@ -116,7 +116,7 @@ def check_has_no_comma(name: str, path: str) -> None:
 
 
 def _identity(path: Path) -> Path | tuple[int, int]:
-    """Return what tells a file from others, whatever capitals a Mac's disk lets it be named by."""
+    """Return what identifies a file, however it is capitalized on a disk that ignores case."""
     try:
         status = path.stat()
     except OSError:
@@ -135,7 +135,7 @@ def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]
 def check_path(name: str, file_type: FileType, value: str) -> None:
     """Raise an InputError that names the flag where its value cannot be read, or written.
 
-    UsageError for a ~ in front, of which a folder would be made that is removed as one's home.
+    UsageError for a leading ~: it would make a folder named ~, and `rm -r ~` removes the home.
     """
     for path in value.split(",") if file_type.has_several else [value]:
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"

@@ -33,9 +33,9 @@ def define_line_output(command: Command, lines: str) -> None:
 def line_output(command: Command, made_with: Callable[[], Any]) -> LineStream:
     """Return the output that --output names.
 
-    `made_with` tells the models that make the lines, JSON-serializable; None where they are not
-    known. InputError where OUTPUT.partial is there and is not to be resumed, or cannot be;
-    UsageError where --output names an input.
+    `made_with` identifies the models that make the lines, JSON-serializable; None if they are
+    unknown. InputError if OUTPUT.partial exists without --resume, or cannot be resumed; UsageError
+    if --output names an input, or --resume is given without a file.
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):

@@ -8,7 +8,7 @@ from rnnsearch_tf.errors import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """Sets of flags, of which one at most is given, and that one as a whole."""
+    """Sets of flags; at most one of them may be given, and only as a whole."""
 
     alternatives: tuple[tuple[str, ...], ...]
     is_required: bool = True  # whether one of the sets has to be given

@@ -75,7 +75,7 @@ class ResumableFile(LineStream):
 
         Errors as in `LineStream`.
         """
-        if not _are_same(self._made_with(), self._made_by["models"]):  # in the meantime loaded
+        if not _are_same(self._made_with(), self._made_by["models"]):  # loaded since
             raise InputError("the model has just changed; start again")
         try:
             busy = _AnotherProcessError(self._partial)

@@ -10,10 +10,10 @@ from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, check_path
 
 
 def named_systems(command: Command) -> dict[str, str]:
-    """Return the values of --system, [NAME:]PATH, as paths by name; without a name, it is the path.
+    """Return the values of --system, [NAME:]PATH, as paths by name; the default name is the path.
 
-    What exists is a path, and so is what begins with one letter and a colon, a drive of Windows.
-    UsageError for two of one name, or a name of one letter.
+    A value that exists is a path, and so is one that begins with a Windows drive (C:). UsageError
+    for two systems of one name, or a name of one letter.
     """
     systems: dict[str, str] = {}
     for value in command.flags.system or []:

@@ -36,7 +36,7 @@ def is_live(path: str) -> bool:
     """Whether the writer of the input may wait for answers before it writes more."""
     try:
         found = os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path)
-    except OSError:  # an object in its place
+    except OSError:  # standard input is a Python object without a descriptor
         return False
     return not stat.S_ISREG(found.st_mode)
 
@@ -89,7 +89,7 @@ def _standard_input() -> Iterator[bytes]:
         yield from sys.stdin.buffer
         return
     with input_errors("standard input"), open(descriptor, "rb", closefd=False) as file:
-        # A pause would be its end. Windows knows this of pipes only.
+        # A pause would look like the end. Windows can tell this only for pipes.
         if sys.platform != "win32" and not os.get_blocking(descriptor):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         check_head(file.peek())

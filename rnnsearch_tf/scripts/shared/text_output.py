@@ -15,9 +15,9 @@ from rnnsearch_tf.terminal import printable
 def open_closed_streams() -> None:
     """Open the standard streams that the process was started without, and let all text be printed.
 
-    A file opened later would get the number of a missing one, and with it what libraries print.
-    To read such an input, or write to such an output, is an OSError; errors go nowhere. Characters
-    that the streams' encoding lacks are printed as escapes.
+    Otherwise, a file opened later would get the number of a missing stream, and what libraries
+    print. Reading such an input, or writing to such an output, is an OSError; errors are dropped.
+    Characters that the streams' encoding lacks are printed as escapes.
     """
     access = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
     for number, (name, flags) in enumerate(access.items()):
@@ -45,7 +45,7 @@ def drop_unwritten() -> None:
 
 
 def show(text: str) -> None:
-    """Print text to standard output, without the control characters where that is a terminal."""
+    """Print text to standard output; on a terminal, control characters are escaped."""
     print(shown_by(sys.stdout)(text))
 
 

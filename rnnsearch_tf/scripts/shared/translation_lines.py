@@ -91,7 +91,7 @@ def translation_format(command: Command, n_best: int) -> Callable[[Translation, 
 
 
 def check_n_best(command: Command, decoding: DecodingConfig) -> None:
-    """Raise a UsageError if more translations are asked for than the beam is wide."""
+    """Raise a UsageError if --n_best is larger than the beam size."""
     n_best, beam_size = command.flags.n_best, decoding.beam_size
     if n_best > beam_size:
         raise UsageError(f"--n_best {n_best}: must be from 1 to the beam size, {beam_size}")
@@ -130,7 +130,7 @@ def plain_lines(
 def scored_words(hypothesis: Hypothesis) -> str:
     """Format `WORD:LOG P` of each word and `</s>`, in nats; a word may hold colons itself.
 
-    An export of version 0.1.0 gives no scores of words, and so no text.
+    Empty for an export of version 0.1.0, which gives no scores of words.
     """
     pairs = zip(hypothesis.tokens, hypothesis.word_scores, strict=False)
     return single_line(" ".join(f"{word}:{score:.4f}" for word, score in pairs))
