@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -105,6 +106,7 @@ class Translator:
         # Tracing a search takes seconds: engines for other options are kept.
         self._with_decoding = with_decoding and functools.lru_cache(maxsize=4)(with_decoding)
         self._origin = origin
+        self._process = os.getpid()
         self.aligns = aligns
 
     def __repr__(self) -> str:
@@ -115,6 +117,9 @@ class Translator:
             f"{len(source):,} → {len(target):,} tokens, beam {config.decoding.beam_size}, "
             f"from {self._origin})"
         )
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Translator cannot be copied or pickled: load it once more")
 
     @classmethod
     def load(
@@ -527,7 +532,16 @@ class Translator:
         words = self.source_tokenizer.words(read).to_list()
         return x, y, [[word.decode() for word in sentence] for sentence in words]
 
+    def _check_process(self) -> None:
+        """Raise a RuntimeError in a forked process, where TensorFlow would wait for ever."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "a Translator does not work in a forked process: load it in each process, or start "
+                'processes by multiprocessing.get_context("spawn")'
+            )
+
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
+        self._check_process()
         decoding = self.config.decoding
         beam_size = decoding.beam_size if beam_size is None else beam_size
         with input_errors("decoding options"):
@@ -545,6 +559,7 @@ class Translator:
     def _tokens(
         self, pairs: Sequence[tuple[Line, Target]]
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
+        self._check_process()
         tokenizers = self.source_tokenizer, self.target_tokenizer
         max_length = self.config.decoding.max_length
         return given_pairs.tokens_of_pairs(pairs, tokenizers, self.vocabularies[1], max_length)

@@ -78,6 +78,11 @@ class TranslationModel(keras.Model):
     """
 
     def __init__(self, config: ModelConfig, name: str | None = None):
+        if not isinstance(config, ModelConfig):
+            raise TypeError(
+                'config: expected a ModelConfig, such as PRESETS["rnnsearch-small"].model, not '
+                f"{type(config).__name__}"
+            )
         source = keras.Input((None,), dtype="int32", name="source")
         target = keras.Input((None,), dtype="int32", name="target")
         encoder, decoder, readout = _layers(config)
@@ -127,6 +132,10 @@ class TranslationModel(keras.Model):
         check_sentence_weights(sample_weight)
         return super().train_on_batch(x, _target(x, y), sample_weight, **kwargs)
 
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **kwargs: Any) -> Any:
+        """Evaluate a batch by `keras.Model.test_on_batch`; batches and errors as in `fit`."""
+        return super().test_on_batch(x, _target(x, y), sample_weight, **kwargs)
+
     def _check_fit(self, class_weight: Any) -> None:
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -148,12 +157,12 @@ class TranslationModel(keras.Model):
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Compute the loss of `compile`; y is the target where `fit` is given none."""
-        return super().compute_loss(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
+        """Compute the loss of `compile`; y is the target, whatever a dataset has beside it."""
+        return super().compute_loss(x, x["target"], y_pred, *args, **kwargs)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
         """Compute the metrics of `compile`, of the same y as the loss."""
-        return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
+        return super().compute_metrics(x, x["target"], y_pred, *args, **kwargs)
 
     @property
     def has_attention(self) -> bool:

@@ -29,6 +29,27 @@ _OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word after a script wit
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
 
+class _Model(tf.saved_model.experimental.TrackableResource):
+    """A SentencePiece model in TensorFlow, which stays until the process or the session ends.
+
+    That of tensorflow-text is freed with a cache of TensorFlow's, which `tf.random.set_seed` and
+    `keras.utils.set_random_seed` clear: a tokenizer would fail from then on. This one is found by
+    its name, so no operation owns it.
+    """
+
+    def __init__(self, model: bytes, name: str):
+        super().__init__()
+        self._graph = tf.compat.v1.GraphDef()
+        node = self._graph.node.add(name="model", op="SentencepieceOp")
+        node.attr["model"].s, node.attr["shared_name"].s = model, name.encode()
+
+    def _create_resource(self) -> tf.Tensor:
+        return tf.function(self._imported)()
+
+    def _imported(self) -> tf.Tensor:
+        return tf.graph_util.import_graph_def(self._graph, return_elements=["model:0"])[0]
+
+
 class SentencePieceTokenizer(Tokenizer):
     """Splits lines into the most probable pieces of a unigram model (Kudo 2018).
 
@@ -56,10 +77,9 @@ class SentencePieceTokenizer(Tokenizer):
         try:
             # It refuses what crashes tensorflow-text, whose SentencePiece is older.
             sentencepiece.SentencePieceProcessor(model_proto=model)
+            self._pieces = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.string)
             # In a SavedModel, tokenizers of one name would all be the first one.
-            self._pieces = tensorflow_text.SentencepieceTokenizer(
-                model, out_type=tf.string, name=f"sentencepiece_{self.digest}"
-            )
+            self._pieces._model_resource = _Model(model, f"sentencepiece_{self.digest}")
             self._pieces.vocab_size()
         except (tf.errors.OpError, ValueError, RuntimeError) as error:
             raise ValueError("not a SentencePiece model") from error

@@ -72,14 +72,14 @@ def train(
         The signal that stopped it, or None.
 
     Raises:
-        TypeError: `config` is no `Config`, `training` or `validation` is no corpus, `callbacks` are
-            not in a list, or `subwords` is a number.
+        TypeError: `config` is no `Config`, `model_dir` no path, `training` or `validation` no
+            corpus, `strategy` no strategy, `callbacks` no list of them, or `subwords` a number.
         InputError: unusable text, alignments or initial model, alignments without a weight or the
             reverse, a folder made with other settings, training text or validation set, a Keras
             backend other than TensorFlow and JAX, and as in `Trainer.run`.
     """
     check_backend("jax")
-    _check_types(config, training, validation, callbacks, subwords)
+    _check_types(config, model_dir, training, validation, strategy, callbacks, subwords)
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
@@ -112,13 +112,24 @@ def train(
 
 
 def _check_types(
-    config: Any, training: Any, validation: Any, callbacks: Any, subwords: Any
+    config: Any,
+    model_dir: Any,
+    training: Any,
+    validation: Any,
+    strategy: Any,
+    callbacks: Any,
+    subwords: Any,
 ) -> None:
     """Raise a TypeError for arguments of `train` that are of another type."""
     a_corpus = "ParallelFiles, ParallelText(sources, targets), or another corpus"
+    strategy = tf.distribute.get_strategy() if strategy is None else strategy
+    each_callback = callbacks if isinstance(callbacks, Sequence) else ()
     for name, given, kind, expected in (
         ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
+        ("model_dir", model_dir, str | Path, "a path"),
+        ("strategy", strategy, tf.distribute.Strategy, "one that build_strategy makes"),
         ("callbacks", callbacks, Sequence, "a list of them"),
+        *(("callbacks", x, keras.callbacks.Callback, "Keras callbacks") for x in each_callback),
         ("training", training, Corpus, a_corpus),
         ("validation", training if validation is None else validation, Corpus, a_corpus),
     ):

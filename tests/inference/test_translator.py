@@ -1,9 +1,12 @@
 """The Python API: any text in, as many results in order; scores and alignments are the model's."""
 
+import copy
 import dataclasses
 import doctest
 import itertools
 import json
+import os
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,6 +134,16 @@ def assert_same(result: Any, expected: Any) -> None:
         np.testing.assert_allclose(result, expected, atol=1e-4)
 
 
+def test_a_translator_is_neither_copied_nor_used_in_a_forked_process(translator, monkeypatch):
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Translator cannot be copied or pickled"):
+            copied(translator)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    for method, texts in ((translator.translate, ["a"]), (translator.score, ["a", "b"])):
+        with pytest.raises(RuntimeError, match="does not work in a forked process"):
+            method(*texts)
+
+
 def test_another_beam(translator, exported):
     three, four = (translator.translate(SENTENCES, beam_size=n, n_best=n) for n in (3, 4))
     assert [one.text for one in three] == [one.text for one in translator.translate(SENTENCES)]
@@ -138,8 +151,8 @@ def test_another_beam(translator, exported):
     assert max(len(one.hypotheses) for one in four) == 4
     with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
         translator.translate(SENTENCES, n_best=4)
-    for wrong in (1.5, 2.0):
-        with pytest.raises(InputError, match=rf"n_best {wrong}: must be from 1"):
+    for wrong in (1.5, 2.0, "2"):
+        with pytest.raises(InputError, match=rf"n_best {wrong!r}: must be from 1"):
             translator.translate(SENTENCES, n_best=wrong)
     best_two = [result.hypotheses[:2] for result in translator.translate(SENTENCES, n_best=3)]
     of_numpy = translator.translate(SENTENCES, n_best=np.int64(2))

@@ -5,6 +5,7 @@ import itertools
 import math
 import typing
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,7 +13,14 @@ import numpy_reference as reference
 import pytest
 from keras import ops, tree
 
-from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
+from rnnsearch_tf.config import (
+    RNNENCDEC,
+    RNNSEARCH,
+    Architecture,
+    Config,
+    ModelConfig,
+    StepOrder,
+)
 from rnnsearch_tf.models import translation_step
 from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -446,3 +454,9 @@ def test_dropout_acts_in_training_alone():
     np.testing.assert_array_equal(*calm)
     noisy = ops.convert_to_numpy(model(inputs, training=True))
     assert np.abs(noisy - calm[0]).max() > 1e-3
+
+
+def test_a_whole_config_is_refused():
+    config: Any = Config()
+    with pytest.raises(TypeError, match=r"expected a ModelConfig, .* not Config"):
+        TranslationModel(config)

@@ -31,6 +31,14 @@ def decoded(rows: tf.RaggedTensor) -> list:
     return [[token.decode() for token in row] for row in rows.to_list()]
 
 
+def test_a_new_seed_leaves_tokenizers_alone(tokenizer):
+    before = decoded(tokenizer.tokenize(tf.constant(LINES)))
+    other = SentencePieceTokenizer("en", learn_subwords(iter(["Il fait froid."] * 20), 280))
+    tf.random.set_seed(1)  # TensorFlow frees its cache of kernels
+    assert decoded(tokenizer.tokenize(tf.constant(LINES))) == before
+    assert tokenizer.vocabulary().tokens != other.vocabulary().tokens
+
+
 def test_any_text_comes_back(tokenizer):
     pieces = tokenizer.tokenize(tf.constant(LINES))
     texts = [text.decode() for text in tokenizer.detokenize(pieces).numpy()]

@@ -97,22 +97,32 @@ def test_weights_of_sentences_count_without_y(trained):
         model.fit(arrays, class_weight={2: 0.1})
 
 
+def keras_methods(model):
+    return model.fit, model.evaluate, model.train_on_batch, model.test_on_batch
+
+
 def test_a_target_that_is_shifted_already_is_refused(trained):
     (batch,) = batches().take(1)
     arrays = {name: ids.numpy() for name, ids in batch.items()}
     target = arrays["target"]
     shifted = {**arrays, "target": target[:, :-1]}
     for x, y in ((shifted, target[:, 1:]), (arrays, target[::-1])):
-        for method in (trained.fit, trained.evaluate, trained.train_on_batch):
+        for method in keras_methods(trained):
             with pytest.raises(ValueError, match="the model shifts it itself"):
                 method(x, y)
+
+
+def test_the_targets_of_a_dataset_count_whatever_is_beside_them(trained):
+    with_others = batches().map(lambda batch: (batch, tf.roll(batch["target"], -1, axis=1)))
+    as_they_are = trained.evaluate(batches(), verbose=0, return_dict=True)
+    assert trained.evaluate(with_others, verbose=0, return_dict=True) == as_they_are
 
 
 def test_arrays_without_names_are_refused(trained):
     (batch,) = batches().take(1)
     source, target = batch["source"].numpy(), batch["target"].numpy()
     for x, y in (([source, target], None), ((source, target), target), (source, target)):
-        for method in (trained.fit, trained.evaluate, trained.train_on_batch):
+        for method in keras_methods(trained):
             with pytest.raises(ValueError, match="fit takes arrays as"):
                 method(x, y)
 

@@ -145,4 +145,13 @@ def test_what_is_no_corpus_is_told(tmp_path):
     number: Any = 4000
     with pytest.raises(TypeError, match=r"Config\.subwords sets how many"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), subwords=number)
+    name: Any = "mirrored"
+    with pytest.raises(TypeError, match="strategy: expected one that build_strategy makes"):
+        run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), strategy=name)
+    kinds: Any = [keras.callbacks.TerminateOnNaN]
+    with pytest.raises(TypeError, match="callbacks: expected Keras callbacks, not "):
+        run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), callbacks=kinds)
+    nowhere: Any = None
+    with pytest.raises(TypeError, match="model_dir: expected a path, not NoneType"):
+        run.train(Config(), nowhere, ParallelText(["a"], ["b"]))
     assert not (tmp_path / "model").exists()
