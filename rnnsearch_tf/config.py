@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 from rnnsearch_tf.digests import sealed, unsealed
@@ -85,6 +85,14 @@ def setting(default: Any, description: str, limits: Limits | None = None) -> Any
 def choices(field_type: Any) -> tuple[str, ...]:
     """Return the values of a `Literal`; none for any other type."""
     return typing.get_args(field_type) if typing.get_origin(field_type) is Literal else ()
+
+
+def check_names(given: Iterable[str], *records: Any) -> None:
+    """Raise a TypeError for a name that no field of some dataclasses has."""
+    known = [field.name for record in records for field in dataclasses.fields(record)]
+    for name in given:
+        if name not in known:
+            raise TypeError(f"no setting {name}{did_you_mean(name, known)}")
 
 
 def _require(condition: bool, message: str) -> None:
@@ -385,6 +393,7 @@ class Config:
         `max_length` is that of training. ValueError: a value out of range, or another optimizer
         without a learning rate; TypeError: an unknown setting.
         """
+        check_names(settings, self, self.training, self.model, self.decoding)
         before, optimizer = self.training, settings.get("optimizer", self.training.optimizer)
         has_rate = not settings.keys().isdisjoint({"learning_rate", "training"})
         _require(

@@ -232,7 +232,7 @@ def test_settings_are_changed_by_name_in_whatever_part_they_are():
     assert narrow.decoding == DecodingConfig(beam_size=2, length_penalty=1.0)
     with pytest.raises(ValueError, match="epochs 0"):
         config.with_settings(epochs=0)
-    with pytest.raises(TypeError, match="epohcs"):
+    with pytest.raises(TypeError, match=r"no setting epohcs \(did you mean epochs\?\)"):
         config.with_settings(epohcs=7)
     with pytest.raises(KeyError, match="no preset rnnsearch-mini: choose one of rnnsearch-30"):
         PRESETS["rnnsearch-mini"]

@@ -16,7 +16,7 @@ from typing import Any, overload
 import tensorflow as tf
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
-from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
+from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig, check_names
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
@@ -496,9 +496,11 @@ class Translator:
             InputError: an export, which always has its own, or models that lack what the
                 options need.
             ValueError: a value out of range.
+            TypeError: an unknown option.
         """
         if self._with_decoding is None:
             raise InputError("an export always uses its own decoding options")
+        check_names(options, self.config.decoding)
         decoding = dataclasses.replace(self.config.decoding, **options)
         return Translator.of(self._with_decoding(decoding), self._origin)
 

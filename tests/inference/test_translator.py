@@ -515,6 +515,8 @@ def test_a_translator_tells_what_it_is(translator, model_dir, export_dir):
     beam = translator.config.decoding.beam_size
     assert repr(translator) == told % (beam, model_dir)
     assert repr(translator.with_options(beam_size=2)) == told % (2, model_dir)
+    with pytest.raises(TypeError, match=r"no setting beamsize \(did you mean beam_size\?\)"):
+        translator.with_options(beamsize=2)
     assert repr(Translator.load(export_dir)) == told % (3, export_dir / "1")
 
 
