@@ -44,10 +44,11 @@ class _Model(tf.saved_model.experimental.TrackableResource):
         node.attr["model"].s, node.attr["shared_name"].s = model, name.encode()
 
     def _create_resource(self) -> tf.Tensor:
-        return tf.function(self._imported)()
+        def imported() -> tf.Tensor:
+            return tf.graph_util.import_graph_def(self._graph, return_elements=["model:0"])[0]
 
-    def _imported(self) -> tf.Tensor:
-        return tf.graph_util.import_graph_def(self._graph, return_elements=["model:0"])[0]
+        # Not a `tf.function`, which a program may run eagerly.
+        return tf.compat.v1.wrap_function(imported, [])()
 
 
 class SentencePieceTokenizer(Tokenizer):

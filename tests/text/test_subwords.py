@@ -39,6 +39,15 @@ def test_a_new_seed_leaves_tokenizers_alone(tokenizer):
     assert tokenizer.vocabulary().tokens != other.vocabulary().tokens
 
 
+def test_functions_may_run_eagerly(tokenizer, model):
+    tf.config.run_functions_eagerly(True)
+    try:
+        again = SentencePieceTokenizer("en", model).tokenize(tf.constant(LINES))
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert decoded(again) == decoded(tokenizer.tokenize(tf.constant(LINES)))
+
+
 def test_any_text_comes_back(tokenizer):
     pieces = tokenizer.tokenize(tf.constant(LINES))
     texts = [text.decode() for text in tokenizer.detokenize(pieces).numpy()]
