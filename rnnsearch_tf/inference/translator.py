@@ -500,6 +500,7 @@ class Translator:
         """
         if self._with_decoding is None:
             raise InputError("an export always uses its own decoding options")
+        self._check_process()
         check_names(options, self.config.decoding)
         decoding = dataclasses.replace(self.config.decoding, **options)
         return Translator.of(self._with_decoding(decoding), self._origin)

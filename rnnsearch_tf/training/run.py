@@ -122,16 +122,15 @@ def _check_types(
 ) -> None:
     """Raise a TypeError for arguments of `train` that are of another type."""
     a_corpus = "ParallelFiles, ParallelText(sources, targets), or another corpus"
-    strategy = tf.distribute.get_strategy() if strategy is None else strategy
     each_callback = callbacks if isinstance(callbacks, Sequence) else ()
     for name, given, kind, expected in (
         ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
         ("model_dir", model_dir, str | Path, "a path"),
-        ("strategy", strategy, tf.distribute.Strategy, "one that build_strategy makes"),
+        ("strategy", strategy, tf.distribute.Strategy | None, "one that build_strategy makes"),
         ("callbacks", callbacks, Sequence, "a list of them"),
         *(("callbacks", x, keras.callbacks.Callback, "Keras callbacks") for x in each_callback),
         ("training", training, Corpus, a_corpus),
-        ("validation", training if validation is None else validation, Corpus, a_corpus),
+        ("validation", validation, Corpus | None, a_corpus),
     ):
         if not isinstance(given, kind):
             raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")

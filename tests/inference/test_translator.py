@@ -142,6 +142,8 @@ def test_a_translator_is_neither_copied_nor_used_in_a_forked_process(translator,
     for method, texts in ((translator.translate, ["a"]), (translator.score, ["a", "b"])):
         with pytest.raises(RuntimeError, match="does not work in a forked process"):
             method(*texts)
+    with pytest.raises(RuntimeError, match="does not work in a forked process"):
+        translator.with_options(beam_size=2)
 
 
 def test_another_beam(translator, exported):

@@ -51,6 +51,6 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     for seen in visits:
         seen.page.context.close()
         assert seen.errors == []
-        # The last where a test types before the page has taken the focus by itself.
+        # A test may type before the browser gives a field the focus; the browser then says so.
         harmless = r"Failed to load resource|.*blocked by CORS policy|Autofocus processing was"
         assert [text for text in seen.complaints if not re.match(harmless, text)] == []
