@@ -1,30 +1,11 @@
 """Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
-from typing import Any
-
 import keras
 
 from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.training.logs import update_notes
 
 Logs = dict[str, float]
-
-
-class ModelWithOptimizer:
-    """A model with its optimizer, as callbacks expect it.
-
-    The model itself has no optimizer: Keras would save it with the model, a second time.
-    What callbacks set, such as `stop_training`, is set on the model.
-    """
-
-    def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer):
-        vars(self).update(model=model, optimizer=optimizer)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["model"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(vars(self)["model"], name, value)
 
 
 class ProgressBar(keras.callbacks.Callback):

@@ -23,7 +23,6 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import software
-from rnnsearch_tf.training.callbacks import ModelWithOptimizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import (
@@ -88,11 +87,11 @@ class Trainer:
         if self._config.max_updates:
             self._total = min(self._total, self._config.max_updates)
         self._train_step = self._build_step(model)
-        optimizer = self._train_step.optimizer
+        model.optimizer = self._train_step.optimizer  # callbacks look for it there
         self._checkpoints = Checkpoints(directory.checkpoints_path, **self._train_step.saved)
         self._callbacks = keras.callbacks.CallbackList(
             list(callbacks) if self._workers.is_chief else [],
-            model=ModelWithOptimizer(model, optimizer),
+            model=model,
             epochs=self._config.epochs,
             steps=self._config.evaluation_interval or self._batches_per_epoch,
             updates=self._total,
