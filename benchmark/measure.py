@@ -265,9 +265,9 @@ def _device() -> str:
     """Describe the devices that Keras's backend uses."""
     if keras.config.backend() != "jax":
         return hardware()
-    from rnnsearch_tf.training.jax_batches import described_jax_devices
+    from rnnsearch_tf.training.jax_batches import jax_hardware
 
-    return described_jax_devices()
+    return f"{jax_hardware()}, by JAX"
 
 
 def say(fields: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import tensorflow as tf
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError, TemporaryError, first_line
 from rnnsearch_tf.extras import package
+from rnnsearch_tf.provenance import hardware
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.cluster import Cluster, direct_connections, find_cluster
 
@@ -72,35 +73,28 @@ def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
     return tf.distribute.MirroredStrategy(devices)
 
 
-def described_devices(strategy: tf.distribute.Strategy) -> str:
-    """Describe the devices of a training run, with advice where TensorFlow cannot use a GPU.
+def used_hardware(strategy: tf.distribute.Strategy) -> str:
+    """Describe the devices of a training run, as a record of training.jsonl names them.
 
-    For example "2 GPUs (NVIDIA H200)", or "2 workers, here on 1 CPU".
+    For example "2 × NVIDIA H200", or "4 workers, the chief on 1 × NVIDIA H200".
     """
-    kinds = [tf.DeviceSpec.from_string(name).device_type for name in _device_names(strategy)]
-    text = f"{len(kinds)} {kinds[0]}{'s' if len(kinds) > 1 else ''}"
-    if kinds[0] == "GPU":
-        details = map(
-            tf.config.experimental.get_device_details, tf.config.list_physical_devices("GPU")
-        )
-        names = {each.get("device_name", "GPU") for each in details}
-        text += f" ({', '.join(sorted(names))})"
-    elif unusable := _unusable_gpus():
-        text += f": TensorFlow cannot use this machine's {unusable}; {_GPU_ADVICE}"
-    elif isinstance(strategy, tf.distribute.MirroredStrategy):
-        text += f": --strategy={MIRRORED} has found no GPU"
     resolver = strategy.cluster_resolver
     if resolver is None:
-        return text
-    return f"{resolver.cluster_spec().num_tasks('worker')} workers, here on {text}"
+        return hardware(strategy.num_replicas_in_sync)
+    workers = resolver.cluster_spec().num_tasks("worker")
+    return f"{workers} workers, the chief on {hardware(strategy.num_replicas_in_sync // workers)}"
 
 
-def _device_names(strategy: tf.distribute.Strategy) -> Sequence[str]:
-    try:
-        return strategy.extended.worker_devices
-    except RuntimeError:  # the default strategy has none; it is on the first device
-        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
-        return [devices[0].name]
+def gpu_advice(strategy: tf.distribute.Strategy) -> str:
+    """Say, behind the hardware, where a training run uses no GPU although one was expected."""
+    if tf.config.get_visible_devices("GPU"):
+        return ""
+    if unusable := _unusable_gpus():
+        return f": TensorFlow cannot use this machine's {unusable}; {_GPU_ADVICE}"
+    if isinstance(strategy, tf.distribute.MirroredStrategy):
+        replicas = strategy.num_replicas_in_sync
+        return f": --strategy={MIRRORED} has found no GPU (replicas on the CPU: {replicas})"
+    return ""
 
 
 def _unusable_gpus() -> str:

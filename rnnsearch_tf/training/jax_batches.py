@@ -19,24 +19,11 @@ def choose_devices(strategy: str) -> None:
     keras.distribution.set_distribution(distribution)
 
 
-def described_jax_devices() -> str:
-    """Describe the devices of a training run, for example "2 GPUs (NVIDIA H200), by JAX"."""
-    used = _devices()
-    kind = used[0].platform.upper()
-    plural = "s" if len(used) > 1 else ""
-    details = "" if kind == "CPU" else f" ({used[0].device_kind})"
-    return f"{len(used)} {kind}{plural}{details}, by JAX"
-
-
 def jax_hardware() -> str:
     """Return the accelerators that a training run uses, else the processor, and their number."""
-    used = _devices()
+    used = jax.devices() if keras.distribution.distribution() else jax.devices()[:1]
     is_cpu = used[0].platform == "cpu"
     return hardware() if is_cpu else f"{len(used)} × {used[0].device_kind}"
-
-
-def _devices() -> list[jax.Device]:
-    return jax.devices() if keras.distribution.distribution() else jax.devices()[:1]
 
 
 class FixedShapes:

@@ -14,7 +14,7 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.checkpoints import JAX
-from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices, jax_hardware
+from rnnsearch_tf.training.jax_batches import FixedShapes, jax_hardware
 from rnnsearch_tf.training.optimizers import OPTIMIZERS, learning_rate
 from rnnsearch_tf.training.state import SavedVariable
 from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
@@ -31,7 +31,7 @@ class JaxTrainStep:
 
     Attributes:
         optimizer: Keras's own; it neither clips nor averages, which the update does.
-        saved, devices, hardware: as those of `TrainStep`.
+        saved, hardware: as those of `TrainStep`.
     """
 
     def __init__(self, model: TranslationModel, config: TrainingConfig, total_updates: int):
@@ -52,7 +52,6 @@ class JaxTrainStep:
         self._seeds = seeds(model)
         self._parts = (self._weights, self.optimizer.variables, self._averages)
         self.saved = {JAX: [SavedVariable(variable) for part in self._parts for variable in part]}
-        self.devices = described_jax_devices()
         self.hardware = jax_hardware()
         self._update = jax.jit(self._pure_update, donate_argnums=0)
 

@@ -11,10 +11,9 @@ from rnnsearch_tf.data.batching import batch_specs
 from rnnsearch_tf.layers.precision import executed_graph
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.provenance import hardware
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.threads import halves_pay
-from rnnsearch_tf.training.distribution import described_devices
+from rnnsearch_tf.training.distribution import used_hardware
 from rnnsearch_tf.training.optimizers import build_optimizer
 
 _STOP = tf.TensorSpec([], tf.int32)
@@ -48,8 +47,7 @@ class TrainStep:
     Attributes:
         optimizer: from `build_optimizer`.
         saved: the parts of a checkpoint, by name.
-        devices: a description of the devices.
-        hardware: the machine, as a record of training.jsonl names it.
+        hardware: the devices, as a record of training.jsonl names them.
     """
 
     def __init__(
@@ -66,8 +64,7 @@ class TrainStep:
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
         self.saved = {"model": model, "optimizer": self.optimizer}
-        self.devices = described_devices(self._strategy)
-        self.hardware = hardware(self._strategy.num_replicas_in_sync)
+        self.hardware = used_hardware(self._strategy)
         self._model = model
         self._loss_weights = config.loss_weights
         self._tracing = contextlib.nullcontext if config.jit_compile else executed_graph

@@ -24,7 +24,7 @@ from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import software
 from rnnsearch_tf.training.checkpoints import Checkpoints
-from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.distribution import Workers, gpu_advice
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
@@ -128,7 +128,9 @@ class Trainer:
             self._workers.leave()
             return None
         with interrupts.deferred() as received:
-            self._say(f"training on {self._train_step.devices}")
+            is_jax = keras.config.backend() == "jax"
+            remark = ", by JAX" if is_jax else gpu_advice(self._workers.strategy)
+            self._say(f"training on {self._train_step.hardware}{remark}")
             rate = float(np.array(self._train_step.optimizer.learning_rate))
             self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)

@@ -26,9 +26,15 @@ from rnnsearch_tf.errors import InputError, TemporaryError
 from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.provenance import hardware
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training.cluster import Cluster
-from rnnsearch_tf.training.distribution import Workers, build_strategy, described_devices
+from rnnsearch_tf.training.distribution import (
+    Workers,
+    build_strategy,
+    gpu_advice,
+    used_hardware,
+)
 
 pytestmark = pytest.mark.distributed
 
@@ -97,7 +103,7 @@ def two_devices(tmp_path_factory, flags) -> Path:
             fit_folder=folder / "fit",
         )
     )
-    assert "training on 2 CPUs" in written
+    assert "replicas on the CPU: 2" in written
     assert "resuming from" in written and "ckpt-1: epoch 1, batch 5" in written
     return folder
 
@@ -105,7 +111,7 @@ def two_devices(tmp_path_factory, flags) -> Path:
 def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, flags, one_device):
     three = tmp_path / "three"
     (said,) = finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
-    assert "training on 3 CPUs" in said
+    assert "replicas on the CPU: 3" in said
     assert_same_weights(three, one_device)
     losses = [
         [record["train_guided_alignment_loss"] for record in ModelDirectory(path).read_log()]
@@ -135,7 +141,7 @@ def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
     more = max(updates(path) + 5, UPDATES)
     chief_said, other_said = finish(*start_workers([*long, f"--max_updates={more}"]))
     assert updates(path) == more
-    assert "training on 2 workers, here on 1 CPU" in chief_said
+    assert "training on 2 workers, the chief on CPU, " in chief_said
     assert "BLEU" in chief_said
     assert "BLEU" not in other_said
     if more > UPDATES:
@@ -199,27 +205,29 @@ def test_batches_are_uneven(flags, corpus):
 
 
 def test_the_devices_of_a_training(monkeypatch):
-    assert described_devices(build_strategy("one")) == "1 CPU"
-    mirrored = build_strategy("mirrored")
-    assert described_devices(mirrored) == "1 CPU: --strategy=mirrored has found no GPU"
-    for name in ("list_physical_devices", "list_logical_devices"):
-        monkeypatch.setattr(tf.config, name, lambda kind: [SimpleNamespace(name="/device:GPU:0")])
+    one, mirrored = build_strategy("one"), build_strategy("mirrored")
+    assert used_hardware(one) == used_hardware(mirrored) == hardware()
+    assert gpu_advice(mirrored).startswith(": --strategy=mirrored has found no GPU")
     details = {"device_name": "NVIDIA H200"}
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda device: details)
-    assert described_devices(build_strategy("one")) == "1 GPU (NVIDIA H200)"
-    devices = [f"/job:localhost/replica:0/task:0/device:GPU:{i}" for i in range(2)]
-    monkeypatch.setattr(type(mirrored.extended), "worker_devices", devices)
-    assert described_devices(mirrored) == "2 GPUs (NVIDIA H200)"
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [kind] * 2)
+    assert gpu_advice(mirrored) == ""
+    assert used_hardware(one) == "1 × NVIDIA H200"
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec({"worker": ["a:1", "b:1", "c:1"]})
+    )
+    several: Any = SimpleNamespace(num_replicas_in_sync=6, cluster_resolver=resolver)
+    assert used_hardware(several) == "3 workers, the chief on 2 × NVIDIA H200"
 
 
 @pytest.mark.parametrize(
     ("hidden", "told"),
     [
-        (None, "1 CPU: TensorFlow cannot use this machine's NVIDIA H200; pip install "
+        (None, ": TensorFlow cannot use this machine's NVIDIA H200; pip install "
                '"rnnsearch-tf[cuda] @ git+https://github.com/rnnsearch-tf/rnnsearch_tf" '
               "brings the CUDA libraries that it needs"),
-        ("", "1 CPU"),
-        ("-1", "1 CPU"),
+        ("", ""),
+        ("-1", ""),
     ],
 )  # fmt: skip
 def test_a_gpu_that_tensorflow_cannot_use_is_told(tmp_path, monkeypatch, hidden, told):
@@ -230,7 +238,7 @@ def test_a_gpu_that_tensorflow_cannot_use_is_told(tmp_path, monkeypatch, hidden,
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if hidden is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-    assert described_devices(build_strategy("one")) == told
+    assert gpu_advice(build_strategy("one")) == told
 
 
 def test_an_unknown_strategy_is_named():

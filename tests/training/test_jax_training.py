@@ -115,7 +115,7 @@ def updates_on_jax(path: str, names: Sequence[str]) -> None:
         with dtype_policy(policy):
             model = build()
         step = CountedStep(model, config, UPDATES)
-        assert step.devices == ("2 CPUs, by JAX" if several else "1 CPU, by JAX")
+        assert len(model.trainable_variables[0].value.devices()) == (2 if several else 1)
         results |= {
             f"{name}: {key}": value
             for key, value in trained(step, model, first_weights(model), optimizer).items()
@@ -270,7 +270,7 @@ def test_a_resumed_training_is_exact_and_tensorflow_translates_with_it(work, fla
     from rnnsearch_tf.models.model_directory import ModelDirectory
 
     whole, parts = work.whole, work.parts
-    assert work.said.count("training on 1 CPU, by JAX") == 3
+    assert work.said.count(", by JAX") == 3
     assert work.said.count("resuming from") == 1
     weights = [ModelDirectory(path).load_model("last").get_weights() for path in (whole, parts)]
     for ours, expected in zip(*weights, strict=True):
