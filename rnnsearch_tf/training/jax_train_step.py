@@ -13,10 +13,9 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.training.checkpoints import JAX
+from rnnsearch_tf.training.checkpoints import JAX, SavedVariable
 from rnnsearch_tf.training.jax_batches import FixedShapes, jax_hardware
 from rnnsearch_tf.training.optimizers import OPTIMIZERS, learning_rate
-from rnnsearch_tf.training.state import SavedVariable
 from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
 
 _State = list[list[jax.Array]]  # values of weights, of the optimizer, and averages of the weights

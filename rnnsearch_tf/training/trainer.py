@@ -23,7 +23,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import software
-from rnnsearch_tf.training.checkpoints import Checkpoints
+from rnnsearch_tf.training.checkpoints import Checkpoints, TrainingState
 from rnnsearch_tf.training.distribution import Workers, gpu_advice
 from rnnsearch_tf.training.logs import (
     Evaluation,
@@ -33,7 +33,6 @@ from rnnsearch_tf.training.logs import (
     evaluation_text,
     update_logs,
 )
-from rnnsearch_tf.training.state import TrainingState
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 from rnnsearch_tf.training.validation import ValidationSet
 

@@ -11,9 +11,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.losses import LossTotal
-from rnnsearch_tf.training.checkpoints import Checkpoints
+from rnnsearch_tf.training.checkpoints import Checkpoints, SavedState, TrainingState
 from rnnsearch_tf.training.logs import RunningMetrics
-from rnnsearch_tf.training.state import SavedState, TrainingState
 
 
 @pytest.fixture
