@@ -1,6 +1,5 @@
 """Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
-import dataclasses
 import functools
 import html
 import math
@@ -14,7 +13,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import first_line
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
@@ -87,24 +85,16 @@ class Summaries(keras.callbacks.Callback):
     def __init__(
         self,
         folder: str | Path,
-        config: Config,  # shown as a table
         translator: Translator | None = None,  # of the model in training
         samples: Sequence[tuple[str, str]] = (),  # pairs to show; the first's alignment is drawn
     ):
         super().__init__()
         self.folder = Path(folder)
         self.has_failed = False
-        self._config = config
         self._translator = translator
         self._samples = samples
         self._writers: dict[str, tf.summary.SummaryWriter] = {}
         self._since: list[Logs] = []  # logs of the updates since the last point
-
-    @_until_error
-    def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Write the settings."""
-        with self._run(TRAIN).as_default(0):
-            tf.summary.text("config", _config_table(self._config), description="All settings")
 
     @_until_error
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
@@ -180,16 +170,6 @@ class Summaries(keras.callbacks.Callback):
                     warnings.simplefilter("ignore")  # a letter that the font lacks becomes a box
                     image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
                 tf.summary.image("alignment", image[None])
-
-
-def _config_table(config: Config) -> str:
-    rows = [
-        (field.name, str(getattr(part, field.name)), field.metadata.get("help", ""))
-        for part in (config.model, config.training, config)
-        for field in dataclasses.fields(part)
-        if not dataclasses.is_dataclass(getattr(part, field.name))
-    ]
-    return _table(("setting", "value", "meaning"), rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -212,7 +212,7 @@ def _train(
         if initial:
             initial.copy_weights(model, config.initial_model)
     evaluate = _validation_set(model, config, directory, validation) if validation else None
-    summaries = _summaries(directory, config, evaluate)
+    summaries = _summaries(directory, evaluate)
     with contextlib.closing(ProgressBar()) as bar:
         return Trainer(
             config,
@@ -250,13 +250,13 @@ def _validation_set(
     return ValidationSet(model, config, directory, text)
 
 
-def _summaries(directory: ModelDirectory, config: Config, validation_set: Any) -> Summaries:
+def _summaries(directory: ModelDirectory, validation_set: Any) -> Summaries:
     folder = directory.tensorboard_path
     if validation_set is None or validation_set.translator is None:
-        return Summaries(folder, config)
+        return Summaries(folder)
     pairs = zip(*validation_set.text, strict=True)
     samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
-    return Summaries(folder, config, validation_set.translator, samples)
+    return Summaries(folder, validation_set.translator, samples)
 
 
 def _on_chief(workers: Workers, act: Callable[[], object]) -> None:

@@ -33,8 +33,8 @@ from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.serving.model_card import evaluation_of
+from rnnsearch_tf.training import callbacks, trainer
 from rnnsearch_tf.training import run as training_run
-from rnnsearch_tf.training import trainer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.train_step import TrainStep
@@ -409,16 +409,12 @@ def test_tensorboard_has_two_runs_with_the_same_charts(model_dir):
         assert event.step == record["updates"]
         assert tf.make_ndarray(event.tensor_proto) == pytest.approx(expected, rel=0.05)
     for run, names in tags.items():
-        for tag in names - {"config", "translations", "alignment"}:
+        for tag in names - {"translations", "alignment"}:
             assert board.SummaryMetadata(run, tag).summary_description
 
 
-def test_tensorboard_has_settings_translations_and_an_image(model_dir):
+def test_tensorboard_has_translations_and_an_image(model_dir):
     board = EventMultiplexer().AddRunsFromDirectory(str(model_dir / "tensorboard")).Reload()
-    (config,) = board.Tensors("train", "config")
-    table = tf.make_ndarray(config.tensor_proto).item().decode().splitlines()
-    assert table[:2] == ["| setting | value | meaning |", "| --- | --- | --- |"]
-    assert r"| hidden\_size | 11 | n, hidden units of each recurrent network |" in table
     (samples,) = board.Tensors("validation", "translations")
     rows = tf.make_ndarray(samples.tensor_proto).item().decode().splitlines()
     assert rows[0] == "| source | reference | translation |"
@@ -427,6 +423,18 @@ def test_tensorboard_has_settings_translations_and_an_image(model_dir):
     (image,) = board.Tensors("validation", "alignment")
     width, height, png = tf.make_ndarray(image.tensor_proto)
     assert tf.io.decode_png(png).shape[:2] == (int(height), int(width))
+
+
+def test_tensorboard_shows_text_as_it_is(tmp_path, monkeypatch):
+    """And not as Markdown or HTML."""
+    monkeypatch.setattr(callbacks, "is_installed", lambda name: False)  # there is no image
+    result = SimpleNamespace(text="a_b | <c>")
+    translator: Any = SimpleNamespace(translate=lambda sources, **options: [result])
+    summaries = callbacks.Summaries(tmp_path, translator, [("x", "y")])
+    summaries.on_epoch_end(0, {"updates": 1})
+    board = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
+    (samples,) = board.Tensors("validation", "translations")
+    assert r"| x | y | a\_b \| &lt;c&gt; |" in tf.make_ndarray(samples.tensor_proto).item().decode()
 
 
 @pytest.fixture
