@@ -114,8 +114,8 @@ class Trainer:
         """Train to the end, or to a signal.
 
         Returns the signal that stopped it, after everything was saved; or None.
-        InputError if files cannot be written or were changed by others, memory runs out, or too
-        many gradients in a row are not finite.
+        InputError if files cannot be written or were changed by others, memory runs out in an
+        update, or too many gradients in a row are not finite.
         """
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
@@ -328,12 +328,7 @@ class Trainer:
             return None
         result = (0.0,) * len(Evaluation._fields)
         if self._workers.is_chief:
-            try:
-                result = self._evaluate()
-            except tf.errors.ResourceExhaustedError as error:
-                raise InputError(
-                    f"out of memory on the validation set: {first_line(error)}"
-                ) from error
+            result = self._evaluate()
         return Evaluation(*map(float, self._workers.broadcast(np.array(result, np.float64))))
 
     def _is_finished(self) -> bool:
