@@ -39,7 +39,7 @@ class RunningMetrics:
     """
 
     losses: dict[str, LossTotal] = dataclasses.field(default_factory=dict)
-    sentences: int = 0
+    sentences: float = 0.0
     tokens: float = 0.0  # of the target, also in skipped updates, like the seconds
     seconds: float = 0.0
     updates: int = 0
@@ -48,9 +48,9 @@ class RunningMetrics:
     gradient_norm: float = 0.0
 
     def add(self, update: UpdateMetrics, clip_norm: float, seconds: float) -> None:
-        """Count an update whose gradient is clipped to `clip_norm`."""
-        norm = float(update.gradient_norm)
-        self.tokens += float(update.losses["nll"].count)
+        """Count an update, of floats, whose gradient is clipped to `clip_norm`."""
+        norm = update.gradient_norm
+        self.tokens += update.losses["nll"].count
         self.seconds += seconds
         self.updates += 1
         if not math.isfinite(norm):
@@ -58,10 +58,8 @@ class RunningMetrics:
             return
         for name, total in update.losses.items():
             before = self.losses.get(name, LossTotal(0.0, 0.0))
-            self.losses[name] = LossTotal(
-                before.sum + float(total.sum), before.count + float(total.count)
-            )
-        self.sentences += int(update.sentences)
+            self.losses[name] = LossTotal(before.sum + total.sum, before.count + total.count)
+        self.sentences += update.sentences
         self.clipped += norm > clip_norm
         self.gradient_norm += norm
 
