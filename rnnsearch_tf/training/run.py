@@ -107,7 +107,7 @@ def train(
         # Other training runs are kept out of the directory.
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
-        return _train(directory, text, workers.strategy, initial, valid, callbacks)
+        return _train(directory, text, workers, initial, valid, callbacks)
 
 
 def _check_types(
@@ -196,7 +196,7 @@ def _appears(directory: ModelDirectory) -> bool:
 def _train(
     directory: ModelDirectory,
     text: TrainingData,
-    strategy: tf.distribute.Strategy,
+    workers: Workers,
     initial: InitialModel | None,
     validation: ParallelText | None,
     callbacks: Sequence[keras.callbacks.Callback],
@@ -205,7 +205,7 @@ def _train(
     config = text.config
     with (
         _seeded(config.training.seed),
-        strategy.scope(),
+        workers.strategy.scope(),
         dtype_policy(config.training.dtype_policy),
     ):
         model = TranslationModel(config.model)
@@ -219,8 +219,8 @@ def _train(
             model,
             directory,
             text.pairs,
+            workers=workers,
             evaluate=evaluate,
-            strategy=strategy,
             callbacks=[bar, summaries, *callbacks],
             alignments=text.links,
             sampled=text.sampled,

@@ -65,8 +65,8 @@ class Trainer:
         directory: ModelDirectory,  # complete
         pairs: Pairs,
         *,
+        workers: Workers,  # the model was built under their strategy
         evaluate: ValidationSet | None = None,  # without, the last weights are best
-        strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
         alignments: WordAlignments | None = None,  # for the guided alignment loss
         sampled: SampledPairs | None = None,  # the pairs with drawn subwords, to train on instead
@@ -79,13 +79,13 @@ class Trainer:
         self._alignments = alignments
         self._sampled = sampled
         self._evaluate = evaluate
-        self._workers = Workers(strategy or tf.distribute.get_strategy())
+        self._workers = workers
         self._software = software()  # now, before somebody edits or commits
         self._batches_per_epoch = batch_count(pairs, self._config)
         self._total = self._batches_per_epoch * self._config.epochs
         if self._config.max_updates:
             self._total = min(self._total, self._config.max_updates)
-        self._train_step = self._build_step(model)
+        self._train_step = self._build_step()
         model.optimizer = self._train_step.optimizer  # callbacks look for it there
         self._checkpoints = Checkpoints(directory.checkpoints_path, **self._train_step.saved)
         self._callbacks = keras.callbacks.CallbackList(
@@ -99,12 +99,12 @@ class Trainer:
         self._stopped = False  # by a callback; the same on all workers
         self._last_save = self._waiting_since = time.monotonic()
 
-    def _build_step(self, model: TranslationModel) -> Any:
+    def _build_step(self) -> Any:
         if keras.config.backend() == "jax":
             from rnnsearch_tf.training.jax_train_step import JaxTrainStep
 
-            return JaxTrainStep(model, self._config, self._total)
-        return TrainStep(model, self._config, self._total, self._workers.strategy)
+            return JaxTrainStep(self._model, self._config, self._total)
+        return TrainStep(self._model, self._config, self._total, self._workers.strategy)
 
     @property
     def _state(self) -> TrainingState:
