@@ -49,13 +49,11 @@ class Fall(NamedTuple):
     @property
     def loss(self) -> float:
         """Fraction of the BLEU that is lost; negative where it rises."""
-        return 1 - self.past.bleu / self.within.bleu if self.within.bleu else 0.0
+        return 1 - self.past.bleu / self.within.bleu
 
     @property
     def interval(self) -> float:
         """Half of the 95% confidence interval of `loss`."""
-        if not self.within.bleu:
-            return 0.0
         points = math.hypot((1 - self.loss) * self.within.interval, self.past.interval)
         return points / self.within.bleu
 
@@ -70,8 +68,9 @@ def claims(results: Results) -> list[Claim]:
 
 
 def fall(model: ModelResults) -> Fall | None:
-    """Compare BLEU at lengths within and past training; None if either has no bin.
+    """Compare BLEU at lengths within and past training.
 
+    None if either has no bin, or if BLEU within training is 0, which leaves nothing to lose.
     Sentences of up to `SHORT` words are left out, unless no bin within training is longer.
     """
     bins = _telling(model)
@@ -79,7 +78,8 @@ def fall(model: ModelResults) -> Fall | None:
     past = [b for b in bins if b.low > model.max_length]
     if not (within and past):
         return None
-    return Fall(_mean([b for b in within if b.low > SHORT] or within), _mean(past))
+    mean = _mean([b for b in within if b.low > SHORT] or within)
+    return Fall(mean, _mean(past)) if mean.bleu else None
 
 
 def _mean(bins: Sequence[LengthBin]) -> Mean:
@@ -166,10 +166,8 @@ def _of_fall(model: ModelResults, deteriorates: bool) -> Claim:
     text = f"{model.name} {said} past {model.max_length} tokens"
     own = fall(model)
     if own is None:
-        few = (
-            f"no bins of {MIN_TO_RESAMPLE} test sentences within and past {model.max_length} words"
-        )
-        return Claim(text, None, few)
+        few = f"no bins of {MIN_TO_RESAMPLE} test sentences within and past {model.max_length}"
+        return Claim(text, None, f"{few} words, or a BLEU of 0 within")
     beyond = own.loss - TOLERANCE
     holds = _is_above(beyond if deteriorates else -beyond, own.interval)
     return Claim(f"{text} (it loses {limit} {TOLERANCE:.0%})", holds, str(own))

@@ -201,6 +201,12 @@ def test_a_test_set_of_short_sentences_cannot_tell():
     assert "cannot tell" in report(short[3]).to_markdown()
 
 
+def test_a_bleu_of_0_cannot_fall():
+    zero = falling(LengthBin(1, 50, 90, 0.0), LengthBin(51, 60, 90, 0.0))
+    (claim,) = claims({"RNNsearch-50": zero})
+    assert claim.holds is None and "BLEU of 0" in claim.evidence
+
+
 def test_claims_of_a_model_that_is_not_there_are_not_made():
     assert verdicts(AS_THE_PAPER[1]) == {}
     assert "None to test." in report(AS_THE_PAPER[1]).to_markdown()
