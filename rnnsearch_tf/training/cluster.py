@@ -14,7 +14,9 @@ _JOB_PORTS = 10_000  # the number of ports and the first one, below those of Lin
 _EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 _ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
 _PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
-_HOST = re.compile(r"[A-Za-z0-9][\w.-]*:[1-9]\d{0,4}", re.ASCII)
+# TF_CONFIG may have IPv6 addresses; in lists of hosts, brackets are ranges.
+_HOST = re.compile(r"(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):([1-9]\d{0,4})", re.ASCII)
+_LAST_PORT = 65_535
 _MOST_HOSTS = 100_000  # of a range
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
@@ -38,7 +40,8 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
         raise UsageError("--workers and --worker_index go together")
     if workers is not None and index is not None:
         try:
-            return _checked(expand_hosts(workers, "--workers"), index, "--worker_index")
+            hosts = expand_hosts(workers, "--workers")
+            return _checked(hosts, "--workers", index, "--worker_index")
         except InputError as error:
             raise UsageError(str(error)) from error
     if "TF_CONFIG" in environment:
@@ -73,7 +76,8 @@ def _of_tf_config(text: str) -> Cluster:
     except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"TF_CONFIG is not {_EXAMPLE}: {reprlib.repr(text)}") from error
     before = len(hosts["chief"]) if role == "worker" else 0
-    return Cluster([*hosts["chief"], *hosts["worker"]], before + index)
+    workers = [*hosts["chief"], *hosts["worker"]]
+    return _checked(workers, "TF_CONFIG", before + index, "TF_CONFIG")
 
 
 def _of_slurm(environment: Mapping[str, str]) -> Cluster:
@@ -98,33 +102,33 @@ def _of_slurm(environment: Mapping[str, str]) -> Cluster:
             f"SLURM_STEP_NUM_TASKS {tasks}: must be the number of machines, {len(workers)}; "
             "run one task on each (--ntasks-per-node=1)"
         )
-    return _checked(workers, number("SLURM_PROCID"), "SLURM_PROCID")
+    return _checked(workers, "SLURM_STEP_NODELIST", number("SLURM_PROCID"), "SLURM_PROCID")
 
 
-def _checked(workers: list[str], index: int, name: str) -> Cluster:
+def _checked(workers: list[str], name: str, index: int, index_name: str) -> Cluster:
+    """Check the hosts, which `name` gave, and the index, which `index_name` gave."""
+    for host in workers:
+        found = _HOST.fullmatch(host)
+        if not found or int(found[1]) > _LAST_PORT:
+            raise InputError(f"{name}: {reprlib.repr(host)} is not HOST:PORT, such as a:2222")
+    if len(set(workers)) < len(workers):
+        twice = next(host for i, host in enumerate(workers) if host in workers[:i])
+        raise InputError(f"{name}: {twice} occurs twice")
     if index >= len(workers):
         last = len(workers) - 1
-        raise InputError(f"{name} {index}: of {len(workers)} workers, the last is {last}")
+        raise InputError(f"{index_name} {index}: of {len(workers)} workers, the last is {last}")
     return Cluster(workers, index)
 
 
 def expand_hosts(text: str, name: str, port: int = _PORT) -> list[str]:
     """Expand a list of hosts as SLURM writes it, `node[01-03,7],other:2223`, to host:port each.
 
-    A host without a port has `port`. InputError, which begins with the name, for other text, and
-    for a host that occurs twice.
+    A host without a port has `port`. InputError, which begins with the name, for other text.
     """
     if not re.fullmatch(rf"{_PART}(?:,{_PART})*", text, re.ASCII):
         raise InputError(f"{name} {reprlib.repr(text)}: must be hosts, such as a:2222,b:2222")
     parts = re.findall(_PART, text, re.ASCII)
-    hosts = [host if ":" in host else f"{host}:{port}" for p in parts for host in _expand(p, name)]
-    for host in hosts:
-        if not _HOST.fullmatch(host):
-            raise InputError(f"{name}: {reprlib.repr(host)} is not HOST:PORT, such as a:2222")
-    if len(set(hosts)) < len(hosts):
-        twice = next(host for i, host in enumerate(hosts) if host in hosts[:i])
-        raise InputError(f"{name}: {twice} occurs twice")
-    return hosts
+    return [host if ":" in host else f"{host}:{port}" for p in parts for host in _expand(p, name)]
 
 
 def _expand(part: str, name: str) -> Iterator[str]:
