@@ -45,7 +45,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
 from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
-from rnnsearch_tf.training.checks import check_inputs, check_jax, check_learning_rate, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -231,7 +231,7 @@ def _base() -> Config:
     config = _before_file()
     if FLAGS.config is None:
         return config
-    config = read_settings_file(FLAGS.config, config)
+    config = read_settings_file(FLAGS.config, config, FLAGS.learning_rate is not None)
     if FLAGS.model_dir is not None and FLAGS.initial_model is None:
         own = ModelDirectory(FLAGS.model_dir)
         if real_path(FLAGS.config) == real_path(own.path / "config.json"):  # it is resumed
@@ -260,8 +260,6 @@ def _defaults() -> dict[str, Any]:
 def _check_flags(config: Config) -> None:
     """Check what would otherwise be found wrong after a training run, or never."""
     check_has_no_comma("model_dir", FLAGS.model_dir)
-    if FLAGS.learning_rate is None:
-        check_learning_rate(config, PRESETS[FLAGS.preset])
     for name, is_used in {
         "patience": config.training.early_stopping != "none",
         "bucket_width": config.training.batching == "buckets" or _backend() == "jax",

@@ -54,16 +54,6 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
 
 
-def check_learning_rate(config: Config, preset: Config) -> None:
-    """Raise a UsageError if another optimizer than the preset's has the preset's rate."""
-    ours, given = config.training, preset.training
-    if ours.optimizer != given.optimizer and ours.learning_rate == given.learning_rate:
-        raise UsageError(
-            f"--optimizer {ours.optimizer} needs its own --learning_rate: "
-            f"{given.learning_rate:g} is that of {given.optimizer} (Adadelta's is 1, Adam's 1e-3)"
-        )
-
-
 def check_jax(config: Config, strategy: Any = None) -> None:
     """Check that training can run with Keras on JAX; a `tf.distribute` strategy cannot.
 

@@ -49,6 +49,14 @@ def test_flags_win_and_what_the_file_lacks_is_the_presets(capsys, tmp_path):
     assert training == {**own, "learning_rate": 1e-3, "epochs": 3} and own["optimizer"] == "adam"
 
 
+def test_another_optimizer_needs_a_rate_which_may_be_that_of_the_preset(capsys, tmp_path):
+    path, flag = tmp_path / "config.yaml", f"--config={tmp_path / 'config.yaml'}"
+    assert "0.0015 is that of adam" in fails(capsys, path, "training: {optimizer: adadelta}")
+    assert printed(capsys, flag, "--learning_rate=1")["training"]["optimizer"] == "adadelta"
+    path.write_text("training: {optimizer: adadelta, learning_rate: 0.0015}")
+    assert printed(capsys, flag)["training"]["learning_rate"] == 0.0015
+
+
 def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
     config = dataclasses.replace(
         PRESETS["rnnencdec-50"],

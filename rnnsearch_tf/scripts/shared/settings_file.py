@@ -12,12 +12,13 @@ from rnnsearch_tf.json_files import parse_json, typed
 _DIGEST_LENGTH = 64  # of SHA-256 in hexadecimal
 
 
-def read_settings_file(path: str, base: Config) -> Config:
+def read_settings_file(path: str, base: Config, has_rate: bool = False) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
     What a training run fills in, such as the digests, is ignored in a config.json. `base` has the
-    settings that the file lacks. InputError if the file cannot be read, is neither JSON nor
-    YAML, or has an unknown or wrong setting.
+    settings that the file lacks; the learning rate may come later (`has_rate`). InputError if the
+    file cannot be read, is neither JSON nor YAML, has an unknown or wrong setting, or has another
+    optimizer than `base` without a learning rate.
     """
     with input_errors(f"--config {path}"):
         content = Path(path).read_bytes()
@@ -42,7 +43,10 @@ def read_settings_file(path: str, base: Config) -> Config:
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
             settings[name] = value
-        return read_settings(Config, settings)
+        config = read_settings(Config, settings)
+        if not has_rate and "learning_rate" not in values.get("training", {}):
+            base.with_settings(optimizer=config.training.optimizer)  # refuses another one
+        return config
 
 
 def _parsed(content: bytes) -> Any:
