@@ -92,18 +92,19 @@ def _ratio(total: float, count: float) -> float:
 
 
 def evaluation_record(
-    epochs: float,
     updates: int,
+    batches_per_epoch: int,
     seconds: float,
     metrics: RunningMetrics,
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
-    """Make the record in training.jsonl of an evaluation, after so many epochs and updates.
+    """Make the record in training.jsonl of an evaluation, after so many updates.
 
     The metrics are those of the updates since the evaluation before; the seconds are of training.
     """
     record: dict[str, Any] = {
-        "epoch": round(epochs, 3),
+        # Rounded down: a run that has not ended is not told to be at the end of its last epoch.
+        "epoch": updates * 1000 // batches_per_epoch / 1000,
         "updates": updates,
         "training_seconds": round(seconds, 1),
         **metrics.means(),

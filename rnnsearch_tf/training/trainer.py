@@ -292,8 +292,9 @@ class Trainer:
     def _evaluate_weights(self) -> None:
         state = self._state
         evaluation = self._broadcast_evaluation()
-        epochs = state.updates / self._batches_per_epoch
-        record = evaluation_record(epochs, state.updates, state.seconds, state.metrics, evaluation)
+        record = evaluation_record(
+            state.updates, self._batches_per_epoch, state.seconds, state.metrics, evaluation
+        )
         if self._evaluate is not None:
             record["bleu_signature"] = self._evaluate.bleu_signature
         record |= {"hardware": self._train_step.hardware, "software": self._software}

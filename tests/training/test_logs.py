@@ -52,7 +52,7 @@ def test_metrics_are_means_over_the_updates_that_were_not_skipped(metrics):
 def test_without_an_update_that_was_not_skipped_there_are_no_means(tmp_path):
     metrics = RunningMetrics()
     metrics.add(update(math.nan, 8.0, 2.0, math.inf), 1.0, 0.25)
-    record = evaluation_record(1.0, 1, 0.25, metrics, None)
+    record = evaluation_record(1, 1, 0.25, metrics, None)
     ModelDirectory(tmp_path).write_log([record])
     [read] = ModelDirectory(tmp_path).read_log()
     for name in ("train_nll_per_token", "train_nll_per_sentence", "gradient_norm", "clipped"):
@@ -69,9 +69,9 @@ def test_a_loss_that_is_counted_over_nothing_has_no_mean():
 
 def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
     evaluation = Evaluation(2.0, 9.0, 12.345)
-    record = evaluation_record(1.50049, 1234, 90.04, metrics, evaluation)
+    record = evaluation_record(1234, 822, 90.04, metrics, evaluation)
     assert record == {
-        "epoch": 1.5,
+        "epoch": 1.501,
         "updates": 1234,
         "training_seconds": 90.0,
         **MEANS,
@@ -81,7 +81,7 @@ def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
     }
     logs = evaluation_logs({**record, "bleu_signature": "nrefs:1|…"})
     assert logs == {
-        "epochs": 1.5,
+        "epochs": 1.501,
         "updates": 1234,
         "training_seconds": 90.0,
         "loss": 10.0,
@@ -97,15 +97,20 @@ def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
         "val_bleu": 12.345,
     }
     assert evaluation_text(record, is_best=True) == (
-        "epoch 1.5, 1,234 updates: training 2.500 nats/token (perplexity 12.2); "
+        "epoch 1.501, 1,234 updates: training 2.500 nats/token (perplexity 12.2); "
         "validation 2.000 nats/token (perplexity 7.4), 9.00 nats/sentence, BLEU 12.35 (greedy), "
         "best so far; guided_alignment 1.500 nats; gradient clipped in 50% of the updates; "
         "NOT FINITE and skipped in 33.3%; trained 1.5 min"
     )
 
 
+def test_an_epoch_is_at_its_end_only_when_it_has_ended(metrics):
+    records = [evaluation_record(updates, 5000, 1.0, metrics, None) for updates in (9999, 10_000)]
+    assert [record["epoch"] for record in records] == [1.999, 2.0]
+
+
 def test_without_a_validation_set_a_record_has_the_training_losses_alone(metrics):
-    record = evaluation_record(1.0, 10, 60.0, metrics, None)
+    record = evaluation_record(10, 10, 60.0, metrics, None)
     assert set(record) == {"epoch", "updates", "training_seconds", *MEANS}
     assert "val_perplexity" not in evaluation_logs(record)
     assert "validation" not in evaluation_text(record, is_best=False)
