@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
-import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
@@ -19,13 +18,7 @@ from rnnsearch_tf.scripts.train import COMMAND
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
 CLUSTER = Path(__file__).parents[2] / "cluster"
-SCHEMAS = yaml.safe_load((Path(__file__).parent / "scheduler_schemas.yaml").read_text("utf-8"))
 MOUNT = "/mnt/nfs/training"
-
-
-def check(document: Any, kind: str) -> None:
-    """Raise a ValidationError where a document is none of a kind of scheduler_schemas.yaml."""
-    jsonschema.validate(document, {**SCHEMAS, "$ref": f"#/$defs/{kind}"})
 
 
 def built(name: str) -> dict[str, Any]:
@@ -82,18 +75,6 @@ def settings(arguments: list[str]) -> dict[str, str]:
     return {k: v for k, v in flags(arguments).items() if k not in ("workers", "worker_index")}
 
 
-# Schemas.
-
-
-@pytest.mark.parametrize("kind", ["TrainJob", "TrainingRuntime"])
-def test_kubeflow_trainer_takes_them(trainjob, kind):
-    check(trainjob[kind], kind)
-
-
-def test_vertex_ai_takes_its_custom_job():
-    check(read("vertex.yaml"), "CustomJobSpec")
-
-
 @pytest.mark.parametrize("version", ["1.32", "1.36"])
 def test_the_rest_is_kubernetes(trainjob, statefulset, version):
     job = {"apiVersion": "batch/v1", "kind": "Job", **the_job(trainjob)["template"]}
@@ -101,28 +82,6 @@ def test_the_rest_is_kubernetes(trainjob, statefulset, version):
     others = [v for k, v in trainjob.items() if k not in ("TrainJob", "TrainingRuntime")]
     for document in [job, *others, *statefulset.values(), read("pod/pod.yaml")]:
         kubernetes_validate.validate(document, version, strict=True)
-
-
-@pytest.mark.parametrize(
-    ("kind", "path", "value"),
-    [
-        ("TrainJob", ("spec", "trainer", "numNodes"), "4"),
-        ("TrainJob", ("spec", "trainer", "workers"), 4),
-        ("TrainJob", ("spec", "runtimeRef"), {"kind": "TrainingRuntime"}),
-        ("TrainJob", ("apiVersion",), "kubeflow.org/v1"),  # TFJob's
-        ("TrainingRuntime", ("spec", "mlPolicy", "tensorflow"), {}),
-        ("TrainingRuntime", ("spec", "template", "spec", "failurePolicy", "maxRestarts"), -1),
-    ],
-)
-def test_the_schemas_refuse(trainjob, kind, path, value):
-    document = copy.deepcopy(trainjob[kind])
-    *folders, last = path
-    place = document
-    for name in folders:
-        place = place[name]
-    place[last] = value
-    with pytest.raises(jsonschema.ValidationError):
-        check(document, kind)
 
 
 # One training run.
