@@ -6,6 +6,7 @@ import json
 import pytest
 import yaml
 
+from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts import train
 
@@ -29,6 +30,8 @@ def fails(capsys, path, content: str) -> str:
 def test_what_is_printed_is_read(capsys, tmp_path, write):
     flags = ["--preset=rnnencdec-30", "--hidden_size=7", "--learning_rate=1e-7", "--dropout=0.5"]
     flags += ["--source_language=de", "--tokenizer=whitespace", "--jit_compile"]
+    subwords = find_model("europarl-en-fr") / "source.spm"  # which is not text, and not read
+    flags += [f"--subword_models={subwords}"]
     wanted = printed(capsys, *flags)
     assert wanted["model"]["architecture"] == "rnnencdec" and wanted["source_language"] == "de"
     (tmp_path / "config").write_text(write(wanted))

@@ -21,7 +21,7 @@ from training_process import start_workers
 from training_result import assert_same_weights, updates, weights
 
 import rnnsearch_tf
-from rnnsearch_tf.config import ModelConfig, TrainingConfig
+from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.errors import InputError, TemporaryError
 from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -186,22 +186,6 @@ def test_the_learning_rate_is_the_chiefs(tmp_path):
     finish(ForkedProcess(train_on_devices.run_own_rates, 2, path))
     expected = 1 - np.sqrt(1e-6) / np.sqrt(0.05 * 0.5**2 * 4 + 1e-6)  # of the gradient 2, clipped
     assert np.load(path).ravel() == pytest.approx([expected, expected], abs=1e-5)
-
-
-def test_batches_are_uneven(flags, corpus):
-    """The training runs above have batches that neither 2 nor 3 devices share evenly."""
-    from rnnsearch_tf.data.batching import training_batches
-    from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-    from rnnsearch_tf.data.preparation import prepare
-    from rnnsearch_tf.text.moses import MosesTokenizer
-
-    files = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
-    prepared = prepare(files, MosesTokenizer("en"), MosesTokenizer("fr"))
-    pairs = prepared.pairs(prepared.source.vocabulary(200), prepared.target.vocabulary(200))
-    config = TrainingConfig(batch_size=32, max_length=30)
-    sizes = {len(batch["source"]) for batch in training_batches(pairs, config, 0)}
-    assert any(size % 2 for size in sizes)
-    assert any(size % 3 for size in sizes)
 
 
 def test_the_devices_of_a_training(monkeypatch):

@@ -84,13 +84,6 @@ def test_paper_preset_gives_the_papers_adadelta():
     assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
 
 
-def test_adam_is_built_with_its_usual_constants():
-    optimizer = build_optimizer(TrainingConfig(optimizer="adam", learning_rate=0.25), 100)
-    assert isinstance(optimizer, Adam)
-    assert float(optimizer.learning_rate) == 0.25
-    assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.999, 1e-7)
-
-
 @pytest.mark.parametrize("name", ["adadelta", "adam"])
 def test_linear_decay_ends_at_zero(name):
     config = TrainingConfig(optimizer=name, learning_rate=0.5, learning_rate_schedule="linear")

@@ -27,7 +27,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.best_weights import stops_early
 from rnnsearch_tf.models import losses
-from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
@@ -211,28 +211,6 @@ def test_no_whole_checkpoint_is_an_error_and_nothing_is_written(
     assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
     assert "none of its checkpoints can be read" in capsys.readouterr().err.splitlines()[-1]
     assert contents(path) == before
-
-
-@pytest.mark.usefixtures("scripted")
-def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags, capsys):
-    """A limit on the size of a file stops the calls that a full disk stops."""
-    path = copy_with_damage(two_checkpoints, tmp_path / "model")
-    before = {name for name in contents(path) if "checkpoints" in name}
-    size = (path / "checkpoints" / DATA).stat().st_size
-    flags = [*flags, "--epochs=3", f"--model_dir={path}"]
-    resource = pytest.importorskip("resource", reason="of POSIX")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, hard))
-    try:
-        assert train.run(flags) == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    last_line = capsys.readouterr().err.splitlines()[-1]
-    assert re.search(rf"{path}/\S+: cannot be written: \S", last_line)
-    assert {name for name in contents(path) if "checkpoints" in name} == before
-    assert not list(path.glob(".*tmp*"))
-    assert train.run(flags) == 0
-    assert [record["epoch"] for record in log(path)] == [1, 2, 3]
 
 
 # --- bad gradients and too little memory ----------------------------------------------------------
@@ -746,23 +724,6 @@ def test_options_train_too(tmp_path, flags, model_dir, monkeypatch):
     plain, chosen = (log(path)[-1]["train_nll_per_token"] for path in (model_dir, tmp_path))
     assert plain != chosen
     assert chosen == pytest.approx(plain, abs=0.1)
-
-
-@pytest.mark.usefixtures("scripted")
-def test_sorted_batches_are_others(tmp_path, flags, two_checkpoints):
-    assert train.run([*flags, "--batching=sorted", f"--model_dir={tmp_path}"]) == 0
-    plain, chosen = (log(path)[0]["train_nll_per_token"] for path in (two_checkpoints, tmp_path))
-    assert plain != chosen
-
-
-def test_print_config_shows_what_a_preset_means(capsys):
-    flags = ["--preset=rnnencdec-30", "--batch_size=7", "--print_config"]
-    subwords = find_model("europarl-en-fr") / "source.spm"  # which is not text
-    assert train.run([*flags, f"--subword_models={subwords}"]) == 0
-    shown = Config.from_json(capsys.readouterr().out)
-    preset = PRESETS["rnnencdec-30"]
-    assert shown.model == preset.model
-    assert shown.training == dataclasses.replace(preset.training, batch_size=7)
 
 
 def test_flags_without_an_effect_are_told(tmp_path, capsys):
