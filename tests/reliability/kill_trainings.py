@@ -30,7 +30,6 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-os.environ["RNNSEARCH_DEBUG"] = "1"  # tracebacks go to standard error
 sys.path.insert(0, str(Path(__file__).parents[1] / "stand_ins"))
 
 from forked import ForkedProcess

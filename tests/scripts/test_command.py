@@ -258,17 +258,3 @@ def test_the_package_runs_its_commands(arguments, status, out, err):
     assert out in done.stdout and err in done.stderr
     assert bool(done.stdout) == bool(out) and bool(done.stderr) == bool(err)
     assert len((done.stdout + done.stderr).splitlines()) == 1
-
-
-def test_no_temporary_folder_is_needed():
-    """As in a container whose disk is read-only."""
-    code = """
-import tempfile
-tempfile._candidate_tempdir_list = lambda: []
-from rnnsearch_tf.scripts.client import run
-assert run(["--version"]) == 0
-from rnnsearch_tf.scripts.shared.command import quiet_start
-with quiet_start():
-    pass
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)

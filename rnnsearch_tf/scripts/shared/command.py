@@ -9,14 +9,12 @@ import itertools
 import logging
 import os
 import platform
-import shlex
 import signal
 import sys
-import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 from absl import flags
 
@@ -42,7 +40,7 @@ _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
 _HELP = ("--help", "-h", "-help")
-_DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
+_DEBUG = "RNNSEARCH_DEBUG"  # where it is set, `quiet_start` hides nothing
 # What earlier versions called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments", "compare": "system"}
 
@@ -178,9 +176,7 @@ class Command:
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
 
-        An unforeseen error, a bug, leaves its traceback in a file that the line names, and on
-        standard error unless that is a terminal; with RNNSEARCH_DEBUG in the environment, it is
-        raised instead.
+        The line of an unforeseen error, a bug, stands below its traceback.
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
@@ -190,11 +186,7 @@ class Command:
         open_closed_streams()
         if arguments is None:
             with interrupts.forced(self._interrupted):
-                try:
-                    status = self.run(main, sys.argv[1:])
-                except Exception:  # a bug that is raised, of which Python's own status is 1
-                    traceback.print_exc()
-                    status = BUG
+                status = self.run(main, sys.argv[1:])
                 interrupts.end(status)
                 return status
         try:
@@ -216,9 +208,10 @@ class Command:
                 return self._fail(f"not enough memory or disk space: {first_line(error)}", 1)
             if isinstance(error, ModuleNotFoundError) and "rnnsearch_tf" not in str(error):
                 return self._fail(f"{first_line(error)}: see docs/installation.md", 1)
-            if _DEBUG in os.environ:
-                raise
-            return self._fail(self._reported(error, arguments), BUG)
+            close_bars()
+            with contextlib.suppress(OSError):  # standard error may be on a full disk
+                traceback.print_exc()
+            return self._fail(_report_of(error), BUG)
         finally:
             close_bars()
             drop_unwritten()
@@ -318,25 +311,6 @@ class Command:
             fresh_line()
             print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
 
-    def _reported(self, error: Exception, arguments: list[str]) -> str:
-        """Write the traceback of a bug to a file, and return a line that names both.
-
-        A container's files may be lost with it, but its standard error is kept.
-        """
-        versions = f"rnnsearch_tf {rnnsearch_tf.__version__}, Python {platform.python_version()}"
-        lines = [versions, shlex.join([self.name, *arguments]), *traceback.format_exception(error)]
-        if not sys.stderr.isatty():
-            with contextlib.suppress(OSError):  # it may be on a full disk
-                print("\n".join(lines), file=sys.stderr)
-        bug = f"this is a bug ({type(error).__name__}: {first_line(error)[:200]})"
-        try:
-            descriptor, path = tempfile.mkstemp(".txt", f"{self.name}-")
-            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write("\n".join(lines))
-        except OSError:
-            return f"{bug}; with {_DEBUG}=1 it ends in a traceback, to report"
-        return f"{bug}; please report it with what {path} says"
-
     def _interrupted(self, number: int) -> int:
         name = signal.Signals(number).name
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
@@ -354,6 +328,12 @@ def _described(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
+def _report_of(bug: Exception) -> str:
+    versions = f"rnnsearch_tf {rnnsearch_tf.__version__}, Python {platform.python_version()}"
+    said = f"{type(bug).__name__}: {first_line(bug)[:200]}"
+    return f"this is a bug ({said}); please report it with the lines above ({versions})"
+
+
 def _is_exhaustion(error: Exception) -> bool:
     """Whether memory is full, or the disk, for which TensorFlow has the same error."""
     tensorflow = sys.modules.get("tensorflow")  # its errors occur only once it is imported
@@ -367,22 +347,14 @@ def _is_not_of_retracing(record: logging.LogRecord) -> bool:
     return "tf.function retracing" not in record.getMessage()
 
 
-def _temporary_file() -> IO[bytes]:
-    try:
-        return tempfile.TemporaryFile()
-    except OSError:  # as in a container whose disk is read-only
-        return open(os.devnull, "w+b")
-
-
 @contextlib.contextmanager
 def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
-    They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug, what they wrote is shown after all; when the process crashes, it is lost, and shown only
-    with RNNSEARCH_DEBUG, which hides nothing. The garbage collector never searches what is loaded
-    the first time: while loading, repeated searches of a million objects would take a quarter of
-    the time. InputError if TensorFlow is not installed.
+    They write to the file descriptor, before any logging setting is read. With RNNSEARCH_DEBUG in
+    the environment, as to learn why they crash, nothing is hidden. The garbage collector never
+    searches what is loaded the first time: while loading, repeated searches of a million objects
+    would take a quarter of the time. InputError if TensorFlow is not installed.
     """
     require_package("tensorflow")
     is_first = "tensorflow" not in sys.modules
@@ -393,24 +365,17 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)
-    with _temporary_file() as captured:
-        if _DEBUG not in os.environ:
-            os.dup2(captured.fileno(), 2)
-        gc.disable()
-        try:
-            with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
-                yield
-        except (InputError, KeyboardInterrupt, OSError, MemoryError):
-            raise
-        except BaseException:
-            sys.stderr.flush()
-            captured.seek(0)
-            os.write(kept, captured.read())
-            raise
-        finally:
-            if is_first:  # later, the user's own models would stay too
-                gc.freeze()
-            gc.enable()
-            sys.stderr.flush()
-            os.dup2(kept, 2)
-            os.close(kept)
+    if _DEBUG not in os.environ:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+    gc.disable()
+    try:
+        with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
+            yield
+    finally:
+        if is_first:  # later, the user's own models would stay too
+            gc.freeze()
+        gc.enable()
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
