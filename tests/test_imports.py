@@ -71,7 +71,7 @@ SUBPACKAGES = {
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.text_output shared.file_flags shared.requirements
-        shared.help_text shared.command shared.text_input shared.closest
+        shared.help_text shared.command shared.text_input
         shared.line_stream shared.resumable_file shared.line_output
         shared.finite_values shared.translation_lines
         shared.beam_flags

@@ -1,19 +1,21 @@
 """rnnsearch-translate: text in, translations out, line by line."""
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
-from rnnsearch_tf.scripts.shared.closest import closest, define_closest, read_references
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
@@ -54,7 +56,13 @@ define_split_sentences(COMMAND)
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
 define_translation_format(COMMAND)
-define_closest(COMMAND)
+COMMAND.define(
+    "closest_to",
+    INPUT_FILE,
+    "write, of the --n_best translations of a line, only the one with the highest sentence "
+    "BLEU against this file's line: training text for a student (sequence-level interpolation, "
+    "Kim & Rush 2016); needs --input",
+)
 define_figures(COMMAND)
 define_decoding(COMMAND)
 
@@ -63,7 +71,7 @@ define_decoding(COMMAND)
 def run() -> int:
     """Translate."""
     check_figures(COMMAND)
-    references = read_references(COMMAND)
+    references = _references()
     to_text = translation_format(COMMAND, FLAGS.n_best if references is None else 1)
     aligns = bool(FLAGS.alignment or FLAGS.figures)
     check_split_sentences(COMMAND, aligns)
@@ -90,12 +98,49 @@ def run() -> int:
         text_only=not (aligns or FLAGS.word_scores),
     )
     if references is not None:
-        results = closest(results, references, output.done)
+        results = _closest(results, references, output.done)
     if not _is_typed():
         results = output.counted(results, "line")
     results = _with_advice(results, translator.config, output.done)
     output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
+
+
+def _references() -> list[str] | None:
+    """Read the file of --closest_to, if one; InputError if it has not as many lines as the input.
+
+    UsageError without several translations, or where the lines of the input cannot be counted.
+    """
+    if FLAGS.closest_to is None:
+        return None
+    if FLAGS.n_best == 1:
+        raise UsageError("--closest_to needs an --n_best above 1, to choose from")
+    if FLAGS.input == "-" or is_live(FLAGS.input):
+        raise UsageError("--closest_to needs an --input that is a file")
+    references = read_lines(FLAGS.closest_to)
+    lines = sum(1 for _ in input_lines(FLAGS.input))
+    if lines != len(references):
+        raise InputError(
+            f"{FLAGS.closest_to} has {len(references):,} lines, the input has {lines:,}"
+        )
+    return references
+
+
+def _closest(
+    translations: Iterable[Translation], references: list[str], done: int
+) -> Iterator[Translation]:
+    """Keep of each translation only the hypothesis with the highest sentence BLEU.
+
+    Of equals, the first is kept. The first translation is that of line `done`, from 0.
+    """
+    from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
+
+    tokens = language_tokens(references)
+    for result, reference in zip(translations, references[done:], strict=True):
+        texts = [hypothesis.text for hypothesis in result.hypotheses]
+        scores = METRICS["bleu"].sentence_scores(texts, [reference] * len(texts), tokens)
+        chosen = result.hypotheses[scores.index(max(scores))]
+        yield dataclasses.replace(result, hypotheses=(chosen,))
 
 
 def _windows(output: LineStream) -> Iterator[list[bytes]]:
