@@ -13,8 +13,8 @@ from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import json_line
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
+from rnnsearch_tf.scripts.shared.resumable_file import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line

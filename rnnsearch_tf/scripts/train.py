@@ -43,8 +43,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     check_read_twice,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
-from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
-from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
+from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags, read_settings_file
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel

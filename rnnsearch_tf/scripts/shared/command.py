@@ -26,8 +26,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars, fresh_line
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
-from rnnsearch_tf.scripts.shared.help_text import help_text
-from rnnsearch_tf.scripts.shared.requirements import Requirement
+from rnnsearch_tf.scripts.shared.help_text import Requirement, help_text
 from rnnsearch_tf.scripts.shared.text_output import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
 

@@ -1,12 +1,13 @@
-"""The text that `--help` prints: usage, an example, and the flags in groups."""
+"""Flags that are required or go together; and the text of `--help`, with all flags in groups."""
 
+import dataclasses
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from absl import flags
 
-from rnnsearch_tf.scripts.shared.requirements import Requirement
+from rnnsearch_tf.errors import UsageError
 
 _WIDTH = 80
 _INDENT = 26  # of the descriptions
@@ -16,6 +17,49 @@ _COMMON = {
     "--version": "print the version",
     "--help": "print this",
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """Sets of flags; at most one of them may be given, and only as a whole."""
+
+    alternatives: tuple[tuple[str, ...], ...]
+    is_required: bool = True  # whether one of the sets has to be given
+
+    def __str__(self) -> str:
+        """Return all sets: "--source and --target, or --tsv"."""
+        return ", or ".join(map(_joined, self.alternatives))
+
+    def usage(self, placeholders: Mapping[str, str]) -> str:
+        """Return the part of the usage line: "(--source=FILES --target=FILES | --tsv=FILES)"."""
+        sets = [
+            " ".join(f"--{name}={placeholders[name]}" for name in names)
+            for names in self.alternatives
+        ]
+        return f"({' | '.join(sets)})" if len(sets) > 1 else sets[0]
+
+    def remark(self, name: str) -> str:
+        """Return what the description of a flag begins with."""
+        first, *others = self.alternatives
+        if name not in first:
+            return f"instead of {_joined(first)}: "
+        return ", or ".join(["required", *map(_joined, others)]) + ": " if self.is_required else ""
+
+    def is_missing(self, given: Set[str]) -> bool:
+        """Whether none of the sets is given, and one is required.
+
+        UsageError if a part of a set is given, or more than one set.
+        """
+        chosen = [names for names in self.alternatives if given & set(names)]
+        if len(chosen) > 1:
+            raise UsageError(f"{_joined(chosen[1])} cannot be combined with {_joined(chosen[0])}")
+        if chosen and not given >= set(chosen[0]):
+            raise UsageError(f"{_joined(chosen[0])} go together (see --help)")
+        return self.is_required and not chosen
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " and ".join(f"--{name}" for name in names)
 
 
 def help_text(

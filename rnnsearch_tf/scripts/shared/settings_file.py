@@ -1,15 +1,18 @@
-"""Settings of a training run in a file, JSON or YAML."""
+"""Settings of a training run: in a file, JSON or YAML, or by flags that exclude each other."""
 
 import re
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, read_settings
+from rnnsearch_tf.config import FILLED_IN, FORMAT, SENTENCEPIECE, Config, read_settings
 from rnnsearch_tf.digests import SEAL
-from rnnsearch_tf.errors import input_errors
+from rnnsearch_tf.errors import UsageError, input_errors
 from rnnsearch_tf.json_files import parse_json, typed
+from rnnsearch_tf.scripts.shared.command import Command
 
 _DIGEST_LENGTH = 64  # of SHA-256 in hexadecimal
+_OF_SUBWORDS = ("subword_models", "subwords", "joint_subwords")
+_OF_WORDS = ("source_vocabulary_size", "target_vocabulary_size")
 
 
 def read_settings_file(path: str, base: Config, has_rate: bool = False) -> Config:
@@ -84,3 +87,15 @@ def _check_keys(keys: list[str]) -> None:
     for key in keys:
         if keys.count(key) > 1:
             raise ValueError(f"{key}: occurs twice")
+
+
+def check_subword_flags(command: Command, config: Config) -> None:
+    """Raise UsageError if a flag has no use with the tokenizer of the settings."""
+    in_subwords = config.tokenizer == SENTENCEPIECE
+    for name in _OF_WORDS if in_subwords else _OF_SUBWORDS:
+        if name in command.flags and command.flags[name].value:
+            raise UsageError(
+                f"--{name} is of words; with --tokenizer=sentencepiece: --subwords"
+                if in_subwords
+                else f"--{name} goes with --tokenizer=sentencepiece"
+            )
