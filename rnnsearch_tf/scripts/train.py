@@ -15,7 +15,6 @@ from rnnsearch_tf.config import (
     FILLED_IN,
     FORMAT,
     Config,
-    DecodingConfig,
     ModelConfig,
     StrategyName,
     TrainingConfig,
@@ -226,8 +225,12 @@ def _on_jax() -> Any:
 
 
 def _base() -> Config:
-    """Return the settings of --config over those of `_before_file`."""
-    config = _before_file()
+    """Return the settings of --config over those of --initial_model over those of --preset."""
+    if FLAGS.preset not in PRESETS:
+        raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
+    config = PRESETS[FLAGS.preset]
+    if FLAGS.initial_model is not None:
+        config = InitialModel(FLAGS.initial_model).settings_over(config)
     if FLAGS.config is None:
         return config
     config = read_settings_file(FLAGS.config, config, FLAGS.learning_rate is not None)
@@ -236,16 +239,6 @@ def _base() -> Config:
         if real_path(FLAGS.config) == real_path(own.path / "config.json"):  # it is resumed
             config = dataclasses.replace(config, initial_model=own.load_config().initial_model)
     return config
-
-
-def _before_file() -> Config:
-    """Return the settings of --initial_model over those of --preset."""
-    if FLAGS.preset not in PRESETS:
-        raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
-    config = PRESETS[FLAGS.preset]
-    if FLAGS.initial_model is None:
-        return config
-    return InitialModel(FLAGS.initial_model).settings_over(config)
 
 
 def _defaults() -> dict[str, Any]:
@@ -337,20 +330,3 @@ def _check_run(config: Config) -> None:
     directory.check_resumable()
     check_same(directory, config)
     directory.read_log()  # for its checks
-    if FLAGS.config is not None and directory.is_complete():
-        _warn_of_decoding(directory, config.decoding)
-
-
-def _warn_of_decoding(directory: ModelDirectory, given: DecodingConfig) -> None:
-    """Warn of decoding options that --config changes: those of the training run are kept."""
-    others = directory.load_config().decoding, _before_file().decoding
-    names = [
-        name
-        for name, value in vars(given).items()
-        if value not in [getattr(other, name) for other in others]
-    ]
-    if names:
-        COMMAND.warn(
-            f"{directory.path} keeps the decoding options of its config.json: "
-            f"--config's {', '.join(names)} {'is' if len(names) == 1 else 'are'} not used"
-        )
