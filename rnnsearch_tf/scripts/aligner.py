@@ -96,9 +96,8 @@ def run() -> None:
 
 
 def _check_flags(config: Config) -> None:
-    given = [name for name in _WORDS if FLAGS[name].value is not None]
-    if FLAGS.model_dir and given:
-        raise UsageError(f"--{given[0]} cannot be combined with --model_dir")
+    if FLAGS.model_dir:
+        COMMAND.refuse(_WORDS, "cannot be combined with --model_dir")
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
             raise UsageError("--links: needs words, and the tokens of --model_dir are subwords")

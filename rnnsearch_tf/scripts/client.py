@@ -108,11 +108,10 @@ def run() -> int:
 
 
 def _check_flags() -> None:
-    if FLAGS.status and FLAGS.label:
-        raise UsageError("--status does not go with --label: a server reports versions only")
-    for name in ("signature", "input", "output", "resume", "split_sentences"):
-        if FLAGS.status and not FLAGS[name].using_default_value:
-            raise UsageError(f"--status does not go with --{name}: nothing is translated")
+    if FLAGS.status:
+        COMMAND.refuse(("label",), "does not go with --status: a server reports versions only")
+        names = "signature", "input", "output", "resume", "split_sentences"
+        COMMAND.refuse(names, "does not go with --status: nothing is translated")
     if (FLAGS.signature == "score") != bool(FLAGS.translation):
         raise UsageError("--signature=score and --translation go together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:

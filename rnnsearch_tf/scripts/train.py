@@ -265,8 +265,7 @@ def _check_flags(config: Config) -> None:
 
 def _training(config: Config) -> Corpus:
     if FLAGS.wmt14 is None:
-        if FLAGS.data_dir is not None:
-            raise UsageError("--data_dir goes with --wmt14")
+        COMMAND.refuse(("data_dir",), "goes with --wmt14")
         if FLAGS.train_target and FLAGS.train_target == FLAGS.train_source:
             raise UsageError(f"--train_target {FLAGS.train_target}: --train_source names the same")
         return needed_pairs(COMMAND, "train_")
@@ -315,9 +314,7 @@ def _validation_files() -> PairFiles | None:
 def _cluster() -> Cluster | None:
     if FLAGS.strategy == "multi_worker":
         return find_cluster(FLAGS.workers, FLAGS.worker_index, os.environ)
-    for name in ("workers", "worker_index"):
-        if FLAGS[name].value is not None:
-            raise UsageError(f"--{name} goes with --strategy=multi_worker")
+    COMMAND.refuse(("workers", "worker_index"), "goes with --strategy=multi_worker")
     return None
 
 

@@ -52,16 +52,13 @@ def define_alignment_evaluation(command: Command) -> None:
 
 def wants_alignments(command: Command) -> bool:
     """Whether links are to be scored; UsageError for a flag that would do nothing."""
-    flags = command.flags
-    wanted = flags.alignments is not None
-    for name in _OF_TRANSLATIONS if wanted else _OF_LINKS:
-        if flags[name].value:
-            said = "does not go with" if wanted else "needs"
-            raise UsageError(f"--{name} {said} --alignments")
-    for name in _TUNED if flags.tune else ():
-        if flags[name].value:
-            raise UsageError(f"--{name} does not go with --tune, which tries them all")
-    return wanted
+    if command.flags.alignments is None:
+        command.refuse(_OF_LINKS, "needs --alignments")
+        return False
+    command.refuse(_OF_TRANSLATIONS, "does not go with --alignments")
+    if command.flags.tune:
+        command.refuse(_TUNED, "does not go with --tune, which tries them all")
+    return True
 
 
 def evaluate_alignments(command: Command, text: ParallelText) -> None:

@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from absl import flags
@@ -303,6 +303,12 @@ class Command:
         is_alone = self._alone is not None and self.flags[self._alone].value
         if missing and not is_alone:
             raise UsageError(f"required: {'; '.join(map(str, missing))} (see --help)")
+
+    def refuse(self, names: Iterable[str], reason: str) -> None:
+        """Raise a UsageError if one of these flags is given, other than False or its default."""
+        for flag in (self.flags[name] for name in names if name in self.flags):
+            if flag.value is not False and flag.value != flag.default:
+                raise UsageError(f"--{flag.name} {reason}")
 
     def warn(self, message: str) -> None:
         """Write one line to standard error."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from rnnsearch_tf.config import FILLED_IN, FORMAT, SENTENCEPIECE, Config, read_settings
 from rnnsearch_tf.digests import SEAL
-from rnnsearch_tf.errors import UsageError, input_errors
+from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.scripts.shared.command import Command
 
@@ -91,11 +91,7 @@ def _check_keys(keys: list[str]) -> None:
 
 def check_subword_flags(command: Command, config: Config) -> None:
     """Raise UsageError if a flag has no use with the tokenizer of the settings."""
-    in_subwords = config.tokenizer == SENTENCEPIECE
-    for name in _OF_WORDS if in_subwords else _OF_SUBWORDS:
-        if name in command.flags and command.flags[name].value:
-            raise UsageError(
-                f"--{name} is of words; with --tokenizer=sentencepiece: --subwords"
-                if in_subwords
-                else f"--{name} goes with --tokenizer=sentencepiece"
-            )
+    if config.tokenizer == SENTENCEPIECE:
+        command.refuse(_OF_WORDS, "is of words; with --tokenizer=sentencepiece: --subwords")
+    else:
+        command.refuse(_OF_SUBWORDS, "goes with --tokenizer=sentencepiece")
