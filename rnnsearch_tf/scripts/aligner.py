@@ -12,12 +12,7 @@ from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.chosen_models import check_written, written_model
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import (
-    MODEL_FOLDER,
-    OUTPUT_FILE,
-    check_distinct,
-    check_read_twice,
-)
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDER, OUTPUT_FILE
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.windows import windows
 
@@ -101,8 +96,8 @@ def _check_flags(config: Config) -> None:
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
             raise UsageError("--links: needs words, and the tokens of --model_dir are subwords")
-        check_read_twice(FLAGS, _PAIRS)
-        check_distinct(FLAGS, _PAIRS, ("links",))
+        COMMAND.check_read_twice(*_PAIRS)
+        COMMAND.check_distinct(_PAIRS, ["links"])
 
 
 def _pairs(

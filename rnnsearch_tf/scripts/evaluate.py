@@ -25,7 +25,6 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILES,
     OUTPUT_FILE,
     OUTPUT_LINES,
-    check_distinct,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
@@ -151,7 +150,7 @@ def _check_inputs() -> tuple[ParallelText, ChosenModels]:
         raise UsageError("--sample needs --sample_html")
     files = needed_pairs(COMMAND, target="reference")
     systems = named_systems(COMMAND).values()
-    check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"), systems)
+    COMMAND.check_distinct(_INPUTS, ("translations", "json", "sample_html"), systems)
     models = choose_models(COMMAND)
     if FLAGS.hypotheses and not (FLAGS.system or FLAGS.sample_html or FLAGS.calibration):
         for option in dataclasses.fields(DecodingConfig):

@@ -4,12 +4,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import (
-    INPUT_FILE,
-    OUTPUT_TEXT,
-    check_distinct,
-    check_read_twice,
-)
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_TEXT
 from rnnsearch_tf.scripts.shared.pair_flags import define_selection
 
 if TYPE_CHECKING:
@@ -55,8 +50,8 @@ define_selection(COMMAND)
 @COMMAND.entry
 def run() -> None:
     """Select."""
-    check_read_twice(FLAGS, ("pool_source", "pool_target"))
-    check_distinct(FLAGS, _INPUTS, ("output_source", "output_target", "scores"))
+    COMMAND.check_read_twice("pool_source", "pool_target")
+    COMMAND.check_distinct(_INPUTS, ("output_source", "output_target", "scores"))
     require_package("nltk")
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles, unchanged

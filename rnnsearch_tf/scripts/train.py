@@ -39,7 +39,6 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     MODEL_FOLDER,
     OUTPUT_FOLDER,
     check_has_no_comma,
-    check_read_twice,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags, read_settings_file
@@ -155,7 +154,7 @@ def run() -> int:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
     _check_flags(config)
-    check_read_twice(FLAGS, ("train_source", "train_target", "train_tsv", "train_alignments"))
+    COMMAND.check_read_twice("train_source", "train_target", "train_tsv", "train_alignments")
     training, alignments = _training(config), _alignments()
     subwords = _subword_models(config)
     valid_files = _validation_files()

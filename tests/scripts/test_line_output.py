@@ -152,6 +152,11 @@ def test_an_input_is_not_replaced(capsys, engine, flags, tmp_path):
     assert names(tmp_path) == set()
 
 
+def test_an_output_may_have_a_comma_after_the_name_of_an_input(engine, flags, tmp_path):
+    assert translate.run([*flags, f"--output={tmp_path / 'in,fr'}"]) == 0
+    assert (tmp_path / "in,fr").read_text() == ANSWERS
+
+
 def test_a_link_stays_and_its_file_keeps_its_mode(engine, flags, tmp_path):
     file = tmp_path / "file"
     file.write_text("old\n")

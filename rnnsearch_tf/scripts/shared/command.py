@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from absl import flags
@@ -25,7 +26,7 @@ from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars, fresh_line
-from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
+from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path, identity
 from rnnsearch_tf.scripts.shared.help_text import Requirement, help_text
 from rnnsearch_tf.scripts.shared.text_output import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
@@ -286,13 +287,7 @@ class Command:
 
     def _check_values(self) -> None:
         """Check values, then whether files can be read or written, then what is missing."""
-        values = {name: self.flags[name].value for name in self._specs}
-        given = [
-            (name, self._specs[name], one)
-            for name, value in values.items()
-            for one in (value if isinstance(value, list) else [value])
-            if one is not None
-        ]
+        given = list(self._given())
         for name, spec, value in given:
             spec.check(name, value)
         for name, spec, value in given:
@@ -303,6 +298,39 @@ class Command:
         is_alone = self._alone is not None and self.flags[self._alone].value
         if missing and not is_alone:
             raise UsageError(f"required: {'; '.join(map(str, missing))} (see --help)")
+
+    def _given(self) -> Iterator[tuple[str, _Spec, Any]]:
+        """Yield each value of each flag, with its name and conditions."""
+        for name, spec in self._specs.items():
+            value = self.flags[name].value
+            for one in value if isinstance(value, list) else [value]:
+                if one is not None:
+                    yield name, spec, one
+
+    def check_read_twice(self, *inputs: str) -> None:
+        """Raise a UsageError if a file that is read more than once is a pipe."""
+        for name, path in self._files(inputs):
+            if path.is_fifo():
+                raise UsageError(f"--{name} {path}: is read more than once, so it cannot be a pipe")
+
+    def check_distinct(
+        self, inputs: Collection[str], outputs: Collection[str], others: Iterable[str] = ()
+    ) -> None:
+        """Raise a UsageError if a flag of an output names a file that another flag names.
+
+        `others` are paths of inputs that are a part of a flag's value.
+        """
+        taken = {identity(path) for _, path in self._files(inputs)}
+        taken |= {identity(Path(path)) for paths in others for path in paths.split(",")}
+        for name, path in self._files(outputs):
+            if identity(path) in taken:
+                raise UsageError(f"--{name} {path}: another flag names this file too")
+            taken.add(identity(path))
+
+    def _files(self, names: Collection[str]) -> Iterator[tuple[str, Path]]:
+        for name, spec, value in self._given():
+            if name in names:
+                yield from ((name, Path(path)) for path in spec.flag_type.paths(value))
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
         """Raise a UsageError if one of these flags is given, other than False or its default."""

@@ -4,10 +4,8 @@ import dataclasses
 import errno
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-from absl.flags import FlagValues
 
 from rnnsearch_tf.data.lines import check_is_text
 from rnnsearch_tf.errors import UsageError, input_errors
@@ -22,6 +20,10 @@ class FileType:
     check: Callable[[str], None]  # raises an error of `input_errors` for an unusable file
     has_stream: bool = False  # whether - is standard input or output, which needs no check
     has_several: bool = False  # whether a value may be several paths, with commas
+
+    def paths(self, value: str) -> list[str]:
+        """Return the path, or paths, of a value."""
+        return value.split(",") if self.has_several else [value]
 
 
 def _check_input(path: str) -> None:
@@ -87,35 +89,13 @@ MODEL_FOLDERS = FileType("FOLDERS", lambda path: None, has_several=True)  # see 
 MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 
-def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
-    """Raise a UsageError if a file that is read more than once is a pipe."""
-    for name, path in _files(flags, inputs):
-        if path.is_fifo():
-            raise UsageError(f"--{name} {path}: is read more than once, so it cannot be a pipe")
-
-
-def check_distinct(
-    flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str], others: Iterable[str] = ()
-) -> None:
-    """Raise a UsageError if a flag of an output names a file that another flag names.
-
-    `others` are paths of inputs that are a part of a flag's value.
-    """
-    taken = {_identity(path) for _, path in _files(flags, inputs)}
-    taken |= {_identity(Path(path)) for paths in others for path in paths.split(",")}
-    for name, path in _files(flags, outputs):
-        if _identity(path) in taken:
-            raise UsageError(f"--{name} {path}: another flag names this file too")
-        taken.add(_identity(path))
-
-
 def check_has_no_comma(name: str, path: str) -> None:
     """Raise a UsageError where the path of a new model has a comma."""
     if "," in path:
         raise UsageError(f"--{name} {path}: must not contain a comma, which separates models")
 
 
-def _identity(path: Path) -> Path | tuple[int, int]:
+def identity(path: Path) -> Path | tuple[int, int]:
     """Return what identifies a file, however it is capitalized on a disk that ignores case."""
     try:
         status = path.stat()
@@ -124,20 +104,12 @@ def _identity(path: Path) -> Path | tuple[int, int]:
     return (status.st_dev, status.st_ino) if status.st_ino else path.resolve()
 
 
-def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    for name in names:
-        value = flags[name].value or ""
-        for path in ",".join(value if isinstance(value, list) else [value]).split(","):
-            if path:
-                yield name, Path(path)
-
-
 def check_path(name: str, file_type: FileType, value: str) -> None:
     """Raise an InputError that names the flag where its value cannot be read, or written.
 
     UsageError for a leading ~: it would make a folder named ~, and `rm -r ~` removes the home.
     """
-    for path in value.split(",") if file_type.has_several else [value]:
+    for path in file_type.paths(value):
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
         if path == "~" or path.startswith(("~/", "~\\")):
             raise UsageError(f"{where}: the shell does not expand ~ here; use $HOME instead")

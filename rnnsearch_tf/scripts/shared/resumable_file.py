@@ -16,7 +16,7 @@ from rnnsearch_tf.files import NO_SPACE, file_lock, is_stream, move_over, real_p
 from rnnsearch_tf.interrupts import last_word
 from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES, check_distinct
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES
 from rnnsearch_tf.scripts.shared.line_stream import Item, LineStream, write_blocks
 
 # Flags that may differ when a run is resumed; of models, the files are compared.
@@ -189,8 +189,7 @@ def line_output(command: Command, made_with: Callable[[], Any]) -> LineStream:
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
-        inputs = [name for name in (*_INPUTS, "closest_to") if name in flags]
-        check_distinct(flags, inputs, ["output"])
+        command.check_distinct((*_INPUTS, "closest_to"), ["output"])
         compared = {name: flags[name].value for name in flags if name not in _FREE}
         return ResumableFile(command, compared, made_with)
     if flags.resume:
