@@ -1,7 +1,6 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
 import contextlib
-import functools
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,14 +62,8 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
 
 @contextlib.contextmanager
 def drawing(command: Command) -> Iterator[None]:
-    """Give warnings of fonts as the command's own, each once."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    """Give warnings, as of fonts, as the command's own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # also where Python is told to raise them
+        warnings.showwarning = lambda message, *_: command.warn(str(message))
         yield
-    for warning in told:
-        _warn_once(command, str(warning.message))
-
-
-@functools.cache
-def _warn_once(command: Command, problem: str) -> None:
-    command.warn(problem)
