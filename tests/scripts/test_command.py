@@ -109,6 +109,8 @@ def test_help_has_the_defaults_of_the_preset_or_the_file(tmp_path, command, flag
 
 def test_the_version(capsys):
     """Where --version is a flag, too, it is one with a value."""
+    assert train.run(["--model_dir=x", "--version"]) == 0
+    assert capsys.readouterr().out == f"rnnsearch-train {rnnsearch_tf.__version__}\n"
     assert export.run(["--version"]) == 0
     assert capsys.readouterr().out == f"rnnsearch-export {rnnsearch_tf.__version__}\n"
     assert export.run(["--version=0"]) == 2
