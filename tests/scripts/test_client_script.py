@@ -192,17 +192,12 @@ def test_scores(serve, capsys, tmp_path):
 
 
 def test_usage(capsys, tmp_path):
-    assert "choose one of serving_default, score, nbest, align" in fails(
-        capsys, "--signature=best", status=2
-    )
     assert "go together" in fails(capsys, "--signature=score", status=2)
     assert "go together" in fails(capsys, f"--translation={__file__}", status=2)
     assert "are the same" in fails(capsys, "--signature=score", "--translation=-", status=2)
     assert "has no port" in fails(capsys, "--server=http://localhost", status=2)
     assert "only one of them" in fails(capsys, "--version=1", "--label=stable", status=2)
     assert "a server reports versions only" in fails(capsys, "--status", "--label=stable", status=2)
-    assert "batch_size 0: must be at least 1" in fails(capsys, "--batch_size=0", status=2)
-    assert "--deadline" in fails(capsys, "--deadline=soon", status=2)
     assert "certificates are for https" in fails(capsys, f"--ca_certificate={__file__}", status=2)
 
 

@@ -117,17 +117,6 @@ def test_the_version(capsys):
     assert "--version 0: must be at least 1" in capsys.readouterr().err
 
 
-def test_flags_of_reproduce_that_led_nowhere_are_gone():
-    assert not {"guided_alignment_weight", "replace_unknown"} & set(reproduce.COMMAND.flags)
-
-
-@pytest.mark.parametrize("flag", ["--color=green", "--primer=red", "--coats=2"])
-def test_a_choice_is_taken(command, flag):
-    assert command.run(lambda: 3, [flag]) == 3
-    name, _, value = flag.removeprefix("--").partition("=")
-    assert str(command.flags[name].value) == value
-
-
 @pytest.mark.parametrize("flag", ["--color=blue", "--primer=blue"])
 def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, flag):
     done = []
@@ -149,22 +138,6 @@ def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, 
 def test_what_is_no_number_is_one_line(capsys, command, flag, said):
     assert command.run(lambda: None, [flag]) == 2
     assert capsys.readouterr().err == f"paint: {said}\n"
-
-
-@pytest.mark.parametrize(
-    ("script", "flag"),
-    [
-        (train, "--strategy=tpu"),
-        (train, "--optimizer=sgd"),
-        (train, "--tokenizer=words"),
-        (reproduce, "--preset_size=huge"),
-    ],
-)
-def test_the_scripts_name_flag_and_choices(capsys, script, flag):
-    assert script.run([flag]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    name, _, value = flag.partition("=")
-    assert line.startswith(f"{script.COMMAND.name}: {name} {value!r}: choose one of ")
 
 
 def test_models_after_each_other_are_traced_without_a_warning():

@@ -67,6 +67,7 @@ CASES = [
     *((name, [MODEL, *NEEDED[name], "--candidate_words=9"], "rnnsearch-lexicon learns it")
       for name in ("translate", "evaluate", "export")),
     ("export", [MODEL, "--export_dir=exports", "--version=1"], "nothing was overwritten"),
+    ("translate", ["--flagfile=flags"], "none: no such model directory"),
     ("client", ["--input=none"], "--input none: No such file"),
     ("client", ["--ca_certificate=none"], "--ca_certificate none: No such file"),
     ("plot", ["--model_dir=none", "--output=a.png"], "none: no such model directory"),
@@ -98,6 +99,9 @@ USAGE = [
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=adam.yaml", "--optimizer=adadelta"], "0.0003 is that of adam"),
     ("train", ["--flagfile=twice"], "--train_source is given 2 times: separate files"),
+    ("translate", ["stray"], "unexpected argument 'stray'"),
+    ("plot", [MODEL, "--evaluations=en", "--output=a.png"],
+     "--evaluations cannot be combined with --model_dir"),
     ("train", ["--flagfile"], "--flagfile with no argument"),
     ("train", [*TRAIN, "--noprint_config=true"], "--noprint_config=true does not take an argument"),
     ("plot", [MODEL, "--model_dir=other", "--output=a.png"], "--model_dir is given 2 times"),
@@ -166,6 +170,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "bad.yaml").write_text("model:\n  hiden_size: 3\n")
     (path / "adadelta.yaml").write_text("training:\n  optimizer: adadelta\n")
     (path / "adam.yaml").write_text("training: {optimizer: adam, learning_rate: 3e-4}\n")
+    (path / "flags").write_text("--model_dir=none\n")
     (path / "twice").write_text("--train_source=en\n--train_source=fr\n")
     return path
 

@@ -292,15 +292,9 @@ def test_scores_are_resumed(capsys, engine, tmp_path):
     assert "300 pairs: 0.3333 nats per token" in capsys.readouterr().err
 
 
-def test_two_processes_do_not_write_the_same_lines(capsys, engine, flags):
-    interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags, "--resume")))
-    said: list[str] = []
-    assert translate.run(flags) == 0
-    assert said and "out.partial: another process is writing it" in said[-1]
-
-
-def test_a_run_that_is_still_going_has_not_broken_off(capsys, engine, flags):
-    interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags)))
+@pytest.mark.parametrize("more", [["--resume"], []])
+def test_two_processes_do_not_write_the_same_lines(capsys, engine, flags, more):
+    interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags, *more)))
     said: list[str] = []
     assert translate.run(flags) == 0
     assert said and "out.partial: another process is writing it" in said[-1]

@@ -103,13 +103,6 @@ def test_any_name_is_drawn(capsys, tmp_path, ending):
 def test_what_it_refuses(capsys, tmp_path):
     good = write_evaluation(tmp_path / "good.json")
     output = f"--output={tmp_path / 'a.svg'}"
-    assert "required: --output" in fails(capsys, plot, f"--evaluations={good}", status=2)
-    assert "required: --model_dir, or --evaluations" in fails(capsys, plot, output, status=2)
-    both = f"--evaluations={good}", "--model_dir=x"
-    said = fails(capsys, plot, *both, output, status=2)
-    assert "--evaluations cannot be combined with --model_dir" in said
-    nowhere = fails(capsys, plot, f"--model_dir={tmp_path / 'none'}", output)
-    assert "none: no such model directory" in nowhere
     twice = fails(capsys, plot, f"--evaluations={good},{good}", output, status=2)
     assert "twice" in twice
     gif = fails(capsys, plot, f"--evaluations={good}", f"--output={tmp_path / 'a.gif'}", status=2)

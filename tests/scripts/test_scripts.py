@@ -56,26 +56,6 @@ def test_subwords_have_no_candidate_words_and_no_lexicon(capsys, tmp_path):
     assert "a model of subwords has no use for a lexicon" in fails(capsys, lexicon, *others)
 
 
-def test_usage_errors(capsys, model_dir):
-    assert "no_such_flag" in fails(capsys, translate, "--no_such_flag=1", status=2)
-    assert "'stray'" in fails(capsys, translate, "stray", status=2)
-    assert "required: --model_dir; --export_dir (see" in fails(capsys, export, status=2)
-    assert "beam_size" in fails(
-        capsys, translate, f"--model_dir={model_dir}", "--beam_size=many", status=2
-    )
-    assert "beam_size 0: must be at least 1" in fails(
-        capsys, translate, f"--model_dir={model_dir}", "--beam_size=0", status=2
-    )
-    training = "--model_dir=c", "--train_tsv=" + __file__, "--preset=rnnsearch-huge"
-    assert "rnnsearch-huge" in fails(capsys, train, *training, status=2)
-
-
-def test_a_flagfile_is_read(capsys, tmp_path):
-    (tmp_path / "flags").write_text("--model_dir=/nowhere/at-all\n")
-    line = fails(capsys, translate, f"--flagfile={tmp_path / 'flags'}")
-    assert line == "rnnsearch-translate: /nowhere/at-all: no such model directory"
-
-
 def train_on(capsys, tmp_path: Path, source: bytes | None, target: bytes) -> str:
     """Train on files with this content; nothing may be left behind."""
     if source is not None:
@@ -159,15 +139,6 @@ def test_a_training_with_other_settings_is_not_overwritten(
     line = fails(capsys, train, *other_text, f"--model_dir={path}")
     assert "holds a training run with other settings" in line
     assert before == {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
-
-
-def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
-    (tmp_path / "1").mkdir()
-    flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path}"]
-    assert "nothing was overwritten" in fails(capsys, export, *flags, "--version=1")
-    assert list((tmp_path / "1").iterdir()) == []
-    flags.append("--version=0")
-    assert "--version 0: must be at least 1" in fails(capsys, export, *flags, status=2)
 
 
 def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
@@ -318,13 +289,8 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--alignment=giza"], "--alignment 'giza': choose one of pharaoh, json"),
         (["--alignment=json", "--score"], "--score is for lines of text"),
         (["--alignment=json", "--word_scores"], "--word_scores is for lines of text"),
-        (
-            ["--figures=f", "--figure_format=gif"],
-            "--figure_format 'gif': choose one of png, svg, pdf, html",
-        ),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
         ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
         ([f"--closest_to={__file__}", "--n_best=2", "--input=-"], "an --input that is a file"),

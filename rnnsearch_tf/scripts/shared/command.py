@@ -221,7 +221,7 @@ class Command:
         if others != arguments:
             print(self.help(others))
             return 0
-        # Where it is a flag of the command, too, that has a value: the version of a model.
+        # Where a command has a flag --version, it has a value: the version of a model.
         if "--version" in arguments and ("version" not in self.flags or len(arguments) == 1):
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
