@@ -20,7 +20,7 @@ _CELL = 0.2  # inches
 _MARGIN = 0.08  # inches, around the matrix and its words
 _POINTS = 10  # the words' size
 _MAX_WORD = 40  # letters; longer words are cut
-MAX_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000  # of a PNG
 _MAX_SIDE = 30_000  # pixels
 _RESOLUTION = 150  # dots per inch of a PNG
 _MIN_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
@@ -31,7 +31,6 @@ def draw_alignment(
     alignment: np.ndarray,  # α, [Ty, Tx]
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    max_pixels: int = MAX_PIXELS,  # of a PNG
     unknown_source: Sequence[int] = (),  # positions, from 0, of words that the vocabulary lacks
     unknown_target: Sequence[int] = (),
     languages: tuple[str, str] = ("", ""),  # of an HTML page's words; "": not known
@@ -58,7 +57,7 @@ def draw_alignment(
 
     drawn = [] if ending == SVG else [*source_tokens, *target_tokens]
     with figure_fonts(drawn) as families:
-        figure = _alignment_figure(pair, families, max_pixels)
+        figure = _alignment_figure(pair, families)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
             raise InputError(f"{path}: {size} are too many for a PNG; use .svg or .html")
@@ -81,9 +80,7 @@ def paint_alignment(
     return np.asarray(canvas.buffer_rgba())
 
 
-def _alignment_figure(
-    pair: Alignment, families: list[str], max_pixels: int = MAX_PIXELS
-) -> "Figure":
+def _alignment_figure(pair: Alignment, families: list[str]) -> "Figure":
     """Draw the matrix, each cell of a fixed size, with as much room as the longest words take."""
     rows, columns = np.shape(pair.weights)
     words = pair.source_tokens, pair.target_tokens
@@ -94,7 +91,7 @@ def _alignment_figure(
         )
     from matplotlib.figure import Figure
 
-    figure = Figure()
+    figure = Figure((columns * _CELL, rows * _CELL), dpi=_RESOLUTION)
     axes = figure.add_axes((0, 0, 1, 1))
     weights = np.nan_to_num(pair.weights, posinf=0.0)  # NaN would be transparent, and so white
     axes.imshow(weights, cmap="gray", vmin=0, vmax=1, interpolation="none")
@@ -104,10 +101,11 @@ def _alignment_figure(
     style: dict[str, Any] = {"parse_math": False, "fontfamily": families, "fontsize": _POINTS}
     axes.set_xticks(range(columns), above, rotation=90, **style)
     axes.set_yticks(range(rows), beside, **style)
-    top, left = (_room(words, families) + 2 * _MARGIN for words in (above, beside))
+    bounds = figure.get_tightbbox()  # of cells and words, in inches; the cells begin at 0
+    left, top = _MARGIN - bounds.x0, _MARGIN + bounds.y1 - rows * _CELL
     width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
     figure.set_size_inches(width, height)
-    by_area = math.sqrt(max_pixels / (width * height))
+    by_area = math.sqrt(MAX_PIXELS / (width * height))
     figure.set_dpi(min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height)))
     axes.set_position(
         (left / width, _MARGIN / height, columns * _CELL / width, rows * _CELL / height)
@@ -119,14 +117,3 @@ def _label(word: str) -> str:
     """Return a word as it is drawn: cut if very long."""
     plain = image_files.drawable(word)
     return plain if len(plain) <= _MAX_WORD else plain[: _MAX_WORD - 1] + "…"
-
-
-def _room(words: Sequence[str], families: list[str]) -> float:
-    """Return the width of the longest word in inches."""
-    from matplotlib.backends.backend_agg import RendererAgg
-    from matplotlib.font_manager import FontProperties
-
-    renderer = RendererAgg(1, 1, 72)
-    font = FontProperties(family=families, size=_POINTS)
-    widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
-    return max(widths) / 72

@@ -12,6 +12,7 @@ from made_font import FIRST, install_font
 from matplotlib import image
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.visualization import alignment_matrix
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment, paint_alignment
 from rnnsearch_tf.visualization.image_files import INK
 
@@ -104,11 +105,12 @@ def test_each_word_has_the_same_room_however_many_they_are(tmp_path):
     assert large - small == pytest.approx(33 * CELL * DPI, abs=2)
 
 
-def test_large_pictures_are_bounded(tmp_path):
-    draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11, max_pixels=40_000)
+def test_large_pictures_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(alignment_matrix, "MAX_PIXELS", 40_000)
+    draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11)
     height, width = image.imread(tmp_path / "a.png").shape[:2]
     assert 39_000 < height * width <= 40_800
-    many = np.eye(29), ["w"] * 29, ["w"] * 29, 40_000
+    many = np.eye(29), ["w"] * 29, ["w"] * 29
     with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; use"):
         draw_alignment(tmp_path / "b.png", *many)
     draw_alignment(tmp_path / "b.svg", *many)
@@ -120,9 +122,7 @@ def test_very_long_words_and_controls_are_shortened_and_replaced(tmp_path):
     assert svg_texts(tmp_path / "a.svg") == ["x" * 39 + "…", "y" * 40, "a\ufffdb", "c"]
 
 
-def test_other_endings_and_other_shapes_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a\.gif: .*\.png, \.svg, \.pdf or \.html"):
-        draw_alignment(tmp_path / "a.gif", ALPHA, SOURCE, TARGET)
+def test_other_shapes_are_refused(tmp_path):
     for ending in ("png", "svg", "pdf", "html"):
         with pytest.raises(ValueError, match="5"):
             draw_alignment(tmp_path / f"a.{ending}", ALPHA.T, SOURCE, TARGET)
