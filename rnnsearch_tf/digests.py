@@ -1,9 +1,7 @@
 """SHA-256 of JSON objects, files, folders and code, to detect changes."""
 
-import ast
 import hashlib
 import inspect
-import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +14,6 @@ from rnnsearch_tf.json_files import read_json, typed
 _LIST = "digests.json"  # in a folder: the digests of its other files
 SEAL = "sha256"  # field of a JSON object: the digest of all others
 _BLOCK = 2**16
-_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def file_digest(path: str | Path) -> str:
@@ -47,12 +44,8 @@ def json_digest(value: Any) -> str:
 
 
 def code_digest(*modules: ModuleType) -> str:
-    """Return the SHA-256 of what modules do: comments and docstrings do not count."""
-    trees = [ast.parse(inspect.getsource(module)) for module in modules]
-    for node in itertools.chain.from_iterable(map(ast.walk, trees)):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
-    return json_digest([ast.dump(tree) for tree in trees])
+    """Return the SHA-256 of modules, comments included."""
+    return json_digest([inspect.getsource(module) for module in modules])
 
 
 def folder_digests(folder: Path) -> dict[str, str]:
