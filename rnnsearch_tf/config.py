@@ -65,7 +65,6 @@ RENAMED_VALUES = {
     ("learning_rate_schedule", "none"): "constant",
     ("tokenizer", "spaces"): "whitespace",
 }
-REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # accepted only if they are 0, that is off
 
 # Fields of `Config` that a training run fills in.
 FILLED_IN = (
@@ -448,6 +447,5 @@ def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Set
 
 def current_names(values: dict[str, Any]) -> dict[str, Any]:
     """Return fields and their values as this version calls them."""
-    left = ((n, x) for n, x in values.items() if x or n not in REMOVED_FIELDS)
-    named = ((RENAMED_FIELDS.get(name, name), value) for name, value in left)
+    named = ((RENAMED_FIELDS.get(name, name), value) for name, value in values.items())
     return {n: RENAMED_VALUES.get((n, x), x) if isinstance(x, str) else x for n, x in named}

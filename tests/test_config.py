@@ -61,13 +61,6 @@ def test_missing_fields_have_their_defaults():
     )
 
 
-def test_settings_of_removed_options_are_read_where_they_are_off():
-    model = {"word_dropout": 0.0, "recurrent_dropout": 0.0, "dropout": 0.2}
-    assert Config.from_json(changed(model=model)).model == ModelConfig(dropout=0.2)
-    with pytest.raises(ValueError, match="unknown field recurrent_dropout"):
-        Config.from_json(changed(model={"recurrent_dropout": 0.2}))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
