@@ -63,10 +63,7 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
     a dark page, an SVG is light on dark. The figure's dpi is the resolution of a PNG. The folder is
     made if it is missing.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     ending = image_format(path)
-    FigureCanvasAgg(figure)
     path = home_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path, ending) as temporary, figure_style():
