@@ -400,12 +400,15 @@ class Config:
             f"optimizer {optimizer}: needs its own learning_rate; {before.learning_rate:g} is that "
             f"of {before.optimizer} (Adadelta's is 1, Adam's 1e-3)",
         )
+        names = ("training", "model", "decoding")
+        given = {name: settings.pop(name) for name in names if name in settings}
+        config = dataclasses.replace(self, **given)
         parts = {}
-        for name in ("training", "model", "decoding"):
-            part = settings.pop(name, getattr(self, name))
-            own = settings.keys() & {field.name for field in dataclasses.fields(part)}
-            parts[name] = dataclasses.replace(part, **{n: settings.pop(n) for n in own})
-        return dataclasses.replace(self, **parts, **settings)
+        for name in names:
+            part = getattr(config, name)
+            own = {n: settings.pop(n) for n in vars(part) if n in settings}
+            parts[name] = dataclasses.replace(part, **own)
+        return dataclasses.replace(config, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
         """Return what a user sets, without the fields that a training run fills in."""
@@ -426,7 +429,8 @@ class Config:
         values = parse_json(text)
         _require(isinstance(values, dict), "not a JSON object")
         version = values.get("format")
-        _require(version == FORMAT, f"format {version!r}, where this version reads {FORMAT}")
+        is_known = type(version) is int and version == FORMAT  # true and 1.0 equal 1
+        _require(is_known, f"format {version!r}, where this version reads {FORMAT}")
         settings = unsealed(values)
         del settings["format"]
         return read_settings(cls, settings)

@@ -69,6 +69,7 @@ def test_missing_fields_have_their_defaults():
         ("[1, 2]", "not a JSON object"),
         ("{}", "format None, where this version reads 1"),
         (changed(format=2), "format 2, where this version reads 1"),
+        (changed(format=True), "format True, where this version reads 1"),
         (changed(color="red"), "unknown field color"),
         (changed(model={"layers": 2}), "unknown field layers"),
         (changed(training={"batch_size": 80, "gpu": 1, "beam": 2}), "unknown field beam, gpu"),
@@ -166,6 +167,8 @@ def test_config_allows_what_the_layers_know():
 def test_a_part_that_is_no_config_is_refused():
     with pytest.raises(ValueError, match="decoding: expected DecodingConfig, not "):
         Config(decoding={"beam_size": 5})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="training: expected TrainingConfig, not None"):
+        Config().with_settings(training=None, epochs=3)
 
 
 def test_settings_are_frozen():

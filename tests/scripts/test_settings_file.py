@@ -101,6 +101,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
         ('{"format": 9}', "another format; this version reads format 1"),
+        ('{"format": true}', "format: expected int, not True"),
     ],
 )
 def test_what_is_wrong_is_a_line(capsys, tmp_path, content, said):

@@ -28,7 +28,7 @@ def read_settings_file(path: str, base: Config, has_rate: bool = False) -> Confi
         if not content.strip():
             raise ValueError("is empty")
         values = typed(dict[str, Any], _parsed(content))
-        if values.pop("format", FORMAT) != FORMAT:
+        if typed(int, values.pop("format", FORMAT), "format") != FORMAT:
             raise ValueError(f"another format; this version reads format {FORMAT}")
         # A config.json has digests there, a file of settings nothing.
         is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
