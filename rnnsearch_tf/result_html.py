@@ -1,6 +1,7 @@
 """Results as HTML for notebooks: no script, nothing loaded, and the colors of the page around."""
 
 import html
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) ->
         "</rect>"
         for i, row in enumerate(weights.tolist())
         for j, weight in enumerate(row)
-        if weight >= _FAINTEST
+        if _FAINTEST <= weight < math.inf
     )
     return (
         f'<svg role="img" aria-label="Soft alignment" viewBox="0 0 {left + width + 1:g} '

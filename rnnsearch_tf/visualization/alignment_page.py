@@ -91,11 +91,11 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     shape, words = np.shape(pair.weights), (len(pair.target_tokens), len(pair.source_tokens))
     if shape != words:
         raise ValueError(f"sentence {number}: α is {shape}, but there are {words} tokens")
+    weights = np.float64(pair.weights)  # JSON has no NaN: what is not finite is drawn empty
     content = {
         "source": pair.source_tokens,
         "target": pair.target_tokens,
-        # JSON has no NaN: rows that are not finite are drawn empty.
-        "alignment": np.nan_to_num(np.float64(pair.weights)).round(_DIGITS).tolist(),
+        "alignment": np.where(np.isfinite(weights), weights, 0.0).round(_DIGITS).tolist(),
         "languages": [*map(_tag, languages)],
         "unknown": (pair.unknown_source, pair.unknown_target),
     }

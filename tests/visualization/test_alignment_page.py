@@ -93,6 +93,11 @@ def test_texts_words_and_weights_are_in_the_file():
     assert second["target"] == ["AB", "أبيض", "</s>"]
 
 
+def test_weights_that_are_not_finite_are_empty():
+    pair = Alignment(("a", "b", "c"), ("d",), np.array([[np.nan, np.inf, -np.inf]]))
+    assert '"alignment":[[0.0,0.0,0.0]]' in alignment_page([AlignedSentence(pair)], "Infinite")
+
+
 def test_nothing_is_loaded_and_text_is_no_markup():
     pair = Alignment((ATTACK,), (ATTACK,), np.ones((1, 1)))
     texts = [LabeledText(ATTACK, ATTACK, ATTACK), LabeledText("", ATTACK, "", [(0, 5), (9, 12)])]
