@@ -9,8 +9,9 @@ from rnnsearch_tf.errors import first_line
     ("text", "told"),
     [
         ("\n  a line\nanother", "a line"),
-        ("these:\n  a\n  b", "these: a"),
+        ("these:\n\n  a\n  b", "these: a"),
         ("", "ValueError"),
+        ("\n", "ValueError"),
         (
             "{{function_node __wrapped__SaveV2_device_/job:localhost/replica:0}} x.tmp; No space "
             "left on device [Op:SaveV2]",

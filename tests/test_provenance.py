@@ -39,11 +39,6 @@ def test_it_changes_with_any_source(package):
     assert len(set(fingerprints)) == 5
 
 
-def test_it_is_of_this_package_unless_told_otherwise(package):
-    assert code_fingerprint() == code_fingerprint()
-    assert code_fingerprint() != code_fingerprint(package)
-
-
 @pytest.mark.parametrize(
     ("lines", "gpus", "expected"),
     [

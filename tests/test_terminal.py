@@ -174,12 +174,6 @@ def test_what_fits(width, expected):
     assert [re.sub("[╸╺━ ]+", " ", line).strip() for line in lines] == expected
 
 
-def test_no_color():
-    codes = rb"\x1b\[[0-9;]*m"
-    assert re.search(codes, painted("train").written)
-    assert not re.search(codes, painted("train", NO_COLOR="1").written)
-
-
 def test_a_terminal_without_a_cursor_has_lines():
     shown = painted("train", TERM="dumb")
     assert b"\x1b" not in shown.written

@@ -372,13 +372,10 @@ def test_several_sentences_are_listed_and_sorted(visit):
     assert page.evaluate("document.activeElement.textContent") == "One"
 
 
-def test_a_single_sentence_has_no_list(visit):
-    assert visit(SEVERAL[0]).locator(".overview").count() == 0
-
-
 def test_unknown_words_and_the_end_are_marked(visit):
     pair = dataclasses.replace(HOUSE.alignment, unknown_source=(1,), unknown_target=(2,))
-    page = visit(AlignedSentence(pair))
+    page = visit(AlignedSentence(pair, scores={"BLEU": 50.0}))
+    assert page.locator(".overview").count() == 0  # the list of several sentences
     assert page.locator(".words .unknown").all_inner_texts() == ["white", "blanche"]
     assert page.locator(".matrix .unknown").all_inner_texts() == ["white", "blanche"]
     assert words(page, 0).nth(1).get_attribute("title").startswith("not in the model's vocabulary")

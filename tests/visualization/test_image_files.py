@@ -45,11 +45,6 @@ def test_the_style_of_the_user_changes_nothing(tmp_path, style):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_text_of_an_svg_is_text(tmp_path):
-    save_figure(figure(), tmp_path / "a.svg")
-    assert "a $5 &lt;title&gt;</text>" in (tmp_path / "a.svg").read_text("utf-8")
-
-
 def test_every_color_of_an_svg_changes_on_a_dark_page(tmp_path):
     save_figure(figure(), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text("utf-8")
