@@ -166,11 +166,6 @@ def test_long_pairs_are_left_out(capsys) -> None:
     assert "left out: 1 pairs" in capsys.readouterr().err
 
 
-def test_text_without_words_is_refused() -> None:
-    with pytest.raises(InputError, match="no sentence pair has words on both sides"):
-        HmmAligner.train([(["a"], []), ([], ["b"])])
-
-
 def test_too_little_text_is_refused() -> None:
     pair = [[f"{side}{i}" for i in range(12)] for side in "ef"]
     with pytest.raises(InputError, match="too little text for an aligner"):

@@ -1,5 +1,7 @@
 """Methods compared on gold links, and the tables of it."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -57,8 +59,9 @@ def test_scores_as_a_table():
 
 
 def test_scores_go_into_json():
-    values = scored(BOTH, 10, 10, 9, 9).as_dict()
-    assert values["weights"] == "both" and values["rule"] == "argmax"
-    assert values["threshold"] is None and values["symmetrize"] == "grow-diag"
-    assert values["aer"] == pytest.approx(0.1) and values["links"] == 10
+    assert json.loads(json.dumps(scored(BOTH, 10, 10, 9, 9).as_dict())) == {
+        "weights": "both", "rule": "argmax", "threshold": None, "symmetrize": "grow-diag",
+        "aer": pytest.approx(0.1), "aer_interval": None, "precision": 0.9, "recall": 0.9,
+        "sentences": 37, "links": 10, "sure": 10, "links_in_sure": 9, "links_in_possible": 9,
+    }  # fmt: skip
     assert scored(LOW, 10, 10, 7, 7).as_dict()["threshold"] == 0.3

@@ -73,6 +73,7 @@ def test_all_methods_differ():
 
 def test_methods_have_names():
     assert str(LinkMethod(ARGMAX, "forward")) == "forward, argmax"
+    assert LinkRule("threshold") == LinkRule("threshold", 0.3)
     assert str(LinkMethod(LinkRule("threshold", 0.3), "both", "union")) == (
         "both, threshold 0.3, union"
     )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment.links import LinkRule, flipped
+from rnnsearch_tf.alignment.links import LinkRule
 
 ALIGNMENT = np.array(
     [
@@ -51,11 +51,6 @@ def test_a_blank_sentence_has_no_links(rule):
     assert rule.links(np.ones((1, 3), np.float32)) == set()
 
 
-def test_rules_have_names():
-    assert str(LinkRule("argmax")) == "argmax"
-    assert str(LinkRule("threshold", 0.3)) == str(LinkRule("threshold")) == "threshold 0.3"
-
-
 def test_rules_that_there_are_not():
     unknown: Any = "softmax"
     with pytest.raises(ValueError, match="'softmax': choose one of argmax, threshold"):
@@ -65,7 +60,3 @@ def test_rules_that_there_are_not():
             LinkRule("threshold", threshold)
     with pytest.raises(ValueError, match="the rule argmax has none"):
         LinkRule(threshold=0.1)
-
-
-def test_flipped_links():
-    assert flipped({(2, 1), (0, 3)}) == {(1, 2), (3, 0)}

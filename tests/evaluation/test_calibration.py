@@ -40,17 +40,6 @@ def test_what_are_no_probabilities_is_told(confidence, correct, said):
         calibration(confidence, correct)
 
 
-def test_by_numpy():
-    random = np.random.default_rng(0)
-    p = random.uniform(0.001, 1, 5000)
-    correct = random.uniform(size=5000) < p**2  # too confident
-    edges = np.linspace(0, 1, 11)
-    sums = [np.histogram(p, edges, weights=w)[0] for w in (correct.astype(float), p)]
-    measured = calibration(p, correct)
-    assert measured.error == pytest.approx(np.abs(sums[0] - sums[1]).sum() / 5000)
-    assert all(b.accuracy < b.confidence for b in measured.bins[1:-1])
-
-
 def test_a_bin_has_its_upper_edge():
     edges = np.float32([0.1, 0.2, 0.5, 1.0])
     for value in edges:

@@ -62,9 +62,3 @@ def test_bins_of_ten_sentences_have_intervals():
 def test_every_sentence_is_in_its_bin():
     assert length_bins([10, 11, 1, 35, 20]) == {(1, 10): [0, 2], (11, 20): [1, 4], (31, 40): [3]}
     assert length_bins([10, 11, 1, 35], bounds=[3, 12]) == {(1, 3): [2], (4, 12): [0, 1]}
-
-
-def test_bins_may_have_bounds():
-    lines = [*LINES, OTHER[0]]
-    bins = bleu_by_length(lines, lines, [2, 5, 6, 8], bounds=[2, 4, 7])
-    assert [b[:3] for b in bins] == [(1, 2, 1), (5, 7, 2)]

@@ -69,13 +69,6 @@ def test_lost_lines_are_no_difference():
         compare("other", RIGHT, WRONG, RIGHT, [5] * 28)
 
 
-def test_a_difference_by_chance_is_not():
-    ours = [*RIGHT[:13], *WRONG[13:]]
-    theirs = [*WRONG[:13], *RIGHT[13:26], *WRONG[26:]]
-    differences = compare("other", ours, theirs, RIGHT, [5] * 29).differences
-    assert min(differences[name].p_value or 0 for name in ("bleu", "chrf", "ter")) > 0.3
-
-
 def test_the_same_translations_do_not_differ():
     comparison = compare("other", WRONG, list(WRONG), RIGHT, [5] * 29)
     assert [d.p_value for d in comparison.differences.values()] == [1, 1, 1]
@@ -87,13 +80,6 @@ def test_without_a_seed_both_are_scored_on_the_same_draws(monkeypatch):
     found = difference(METRICS["chrf"], RIGHT[:9] + WRONG[9:], [*RIGHT[:9], *WRONG[9:]], RIGHT)
     assert (found.low, found.high, found.p_value) == (0, 0, 1)
     assert "seed:none" in found.signature
-
-
-@pytest.mark.parametrize(("metric", "change"), [("ter", str.upper), ("chrf", lambda x: x + " ")])
-def test_what_a_metric_cannot_see_is_no_difference(metric, change):
-    others = list(map(change, WRONG))
-    found = compare("other", WRONG, others, RIGHT, [5] * 29).differences[metric]
-    assert (found.score, found.p_value) == (found.other, 1)
 
 
 def test_bins_are_compared_each_by_itself_and_small_ones_not_at_all():

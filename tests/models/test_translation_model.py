@@ -201,21 +201,6 @@ def test_candidates_are_predicted_as_among_all_words(architecture, order, tabula
         np.testing.assert_allclose(found, expected[..., words] + rows, atol=1e-6)
 
 
-@pytest.mark.slow
-@both
-def test_a_position_depends_on_earlier_words_only(architecture, order):
-    model = build(architecture, order)
-    inputs = batch(PAIRS)
-    before = ops.convert_to_numpy(model(inputs))
-    for i in range(inputs["target"].shape[1]):
-        changed = inputs["target"].copy()
-        changed[:, i:] = 4
-        after = ops.convert_to_numpy(model({**inputs, "target": changed}))
-        np.testing.assert_array_equal(after[:, : i + 1], before[:, : i + 1])
-        if i + 1 < before.shape[1]:
-            assert np.abs(after[:, i + 1] - before[:, i + 1]).max() > 1e-4
-
-
 @both
 def test_padding_and_neighbors_change_nothing(architecture, order):
     model = build(architecture, order)
@@ -332,28 +317,6 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
     assert float(found.count) == len(tokens) / 2
 
 
-@pytest.mark.parametrize("order", STEP_ORDERS)
-def test_gradients_of_the_distance_are_the_finite_differences(float64, order):
-    tf = pytest.importorskip("tensorflow")
-    model = build(RNNSEARCH, order)
-    weights, _ = equations(model)
-    with tf.GradientTape() as tape:
-        loss = model.compute_losses(GUIDED, ["guided_alignment"])["guided_alignment"]
-    gradients = tape.gradient(loss.sum, [w.value for w in model.weights])
-    rng = np.random.default_rng(3)
-    for weight, gradient in zip(model.weights, gradients, strict=True):
-        name = "/".join(weight.path.split("/")[-2:])
-        if name.startswith("readout/"):
-            assert gradient is None  # words are no matter of the links
-            continue
-        gradient = tf.convert_to_tensor(gradient).numpy()
-        index = tuple(rng.integers(weight.shape))
-        expected = reference.finite_difference(
-            lambda w: guide_loss(w, order), weights, name, index[::-1]
-        )
-        assert gradient[index] == pytest.approx(expected, abs=1e-6), weight.path
-
-
 @pytest.mark.parametrize("scheme", ["paper", "glorot"])
 def test_first_loss_is_log_k(scheme):
     sizes = dataclasses.replace(
@@ -361,15 +324,6 @@ def test_first_loss_is_log_k(scheme):
     )
     losses = TranslationModel(sizes).token_losses(*batch(PAIRS).values())
     assert float(ops.mean(losses)) == pytest.approx(math.log(997), rel=0.02)
-
-
-def test_config_and_weights_survive_saving(tmp_path):
-    model = build()
-    model.save_weights(tmp_path / "a.weights.h5")
-    again = TranslationModel.from_config(model.get_config())
-    again.load_weights(tmp_path / "a.weights.h5")
-    assert again.config == model.config
-    np.testing.assert_array_equal(again(batch(PAIRS)), model(batch(PAIRS)))
 
 
 def test_tied_embeddings_are_one_matrix():
