@@ -1,14 +1,10 @@
 """Comparison of methods of linking words on gold links."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
+from rnnsearch_tf.alignment.error_rate import AlignmentScores
 from rnnsearch_tf.alignment.extraction import LinkMethod
-
-Weights = tuple[np.ndarray, np.ndarray | None]  # α [Ty, Tx] and perhaps β [Tx, Ty]
 
 
 class MethodScores(NamedTuple):
@@ -27,21 +23,6 @@ class MethodScores(NamedTuple):
             "symmetrize": self.method.symmetrization,
             **self.scores.as_dict(),
         }
-
-
-def evaluate_methods(
-    pairs: Sequence[Weights], gold: Sequence[GoldLinks], methods: Iterable[LinkMethod]
-) -> list[MethodScores]:
-    """Score several methods on the same soft alignments, in their order."""
-    return [
-        MethodScores(method, alignment_scores((method.links(*pair) for pair in pairs), gold))
-        for method in methods
-    ]
-
-
-def by_error(tried: Sequence[MethodScores]) -> list[MethodScores]:
-    """Sort methods by their AER; those without links, which have none, are the last."""
-    return sorted(tried, key=lambda one: np.inf if one.scores.aer is None else one.scores.aer)
 
 
 def scores_table(tried: Sequence[MethodScores]) -> str:

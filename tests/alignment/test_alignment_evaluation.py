@@ -2,16 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks
-from rnnsearch_tf.alignment.evaluation import (
-    MethodScores,
-    by_error,
-    evaluate_methods,
-    scores_table,
-)
+from rnnsearch_tf.alignment.error_rate import AlignmentScores
+from rnnsearch_tf.alignment.evaluation import MethodScores, scores_table
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.links import LinkRule
 
@@ -19,32 +13,9 @@ FORWARD = LinkMethod(LinkRule("argmax"), "forward")
 LOW, HIGH = (LinkMethod(LinkRule("threshold", t), "forward") for t in (0.3, 0.6))
 BOTH = LinkMethod(LinkRule("argmax"), "both", "grow-diag")
 
-PAIRS = [
-    (np.array([[0.5, 0.4, 0.1], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], np.float32), None),
-    (np.array([[0.9, 0.1], [0.0, 1.0]], np.float32), None),
-]
-GOLD = [GoldLinks({(0, 0), (1, 1)}, {(0, 1)}), GoldLinks({(0, 0)})]
-
 
 def scored(method: LinkMethod, *counts: int) -> MethodScores:
     return MethodScores(method, AlignmentScores(37, *counts))
-
-
-def test_every_method_is_scored_on_all_pairs():
-    # LOW has (1, 0), wrong, and (0, 1), possible, as well; HIGH lacks (0, 0) of the first pair.
-    assert evaluate_methods(PAIRS, GOLD, [FORWARD, LOW, HIGH]) == [
-        MethodScores(FORWARD, AlignmentScores(2, 3, 3, 3, 3)),
-        MethodScores(LOW, AlignmentScores(2, 5, 3, 3, 4)),
-        MethodScores(HIGH, AlignmentScores(2, 2, 3, 2, 2)),
-    ]
-    with pytest.raises(ValueError):
-        evaluate_methods(PAIRS, GOLD[:1], [FORWARD])
-
-
-def test_the_methods_of_the_lowest_errors_come_first():
-    bad, good, as_good = (scored(m, 10, 10, n, n) for m, n in ((FORWARD, 5), (LOW, 8), (HIGH, 8)))
-    undefined = scored(BOTH, 0, 0, 0, 0)
-    assert by_error([undefined, bad, good, as_good]) == [good, as_good, bad, undefined]
 
 
 def test_scores_as_a_table():

@@ -8,10 +8,12 @@ import pytest
 from scripted_aligner import ScriptedTranslator, installed
 from test_scripts import fails
 
+from rnnsearch_tf.alignment.error_rate import AlignmentScores
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.scripts import align, evaluate
+from rnnsearch_tf.scripts.shared import alignment_evaluation
 
 SOURCE = "a b c\n\nd\n  \ne f\ng\n"
 TARGET = "c a x\n\ne d f\n\nf\n\n"  # the last pair: its target alone is blank
@@ -216,7 +218,7 @@ def test_gold_of_the_other_direction(capsys, gold, models, tmp_path):
     assert "gold: line 5: 1-0 is outside" in fails(capsys, evaluate, *flags)
 
 
-def test_tuning(capsys, gold, tmp_path):
+def test_tuning(capsys, gold, tmp_path, monkeypatch):
     flags = [*gold, "--reverse_model_dir=fr-en", "--tune", f"--json={tmp_path / 'figures.json'}"]
     assert evaluate.run(flags) == 0
     text = capsys.readouterr().out
@@ -227,6 +229,9 @@ def test_tuning(capsys, gold, tmp_path):
     assert len(figures["methods"]) > 100
     assert figures["best"]["aer"] == min(method["aer"] for method in figures["methods"])
     assert methods[0].startswith(figures["best"]["weights"])
+    nothing = AlignmentScores(6, 0, 0, 0, 0)
+    monkeypatch.setattr(alignment_evaluation, "alignment_scores", lambda *_: nothing)
+    assert evaluate.run(flags) == 0  # where there is no AER to sort by
 
 
 def test_tokens_that_are_not_the_gold_s_words(capsys, gold, models):

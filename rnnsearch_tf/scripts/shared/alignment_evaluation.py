@@ -1,8 +1,10 @@
 """rnnsearch-evaluate --alignments: a model's links compared with gold links."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.alignment.evaluation import by_error, evaluate_methods, scores_table
+from rnnsearch_tf.alignment.error_rate import alignment_scores
+from rnnsearch_tf.alignment.evaluation import MethodScores, scores_table
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
@@ -74,12 +76,15 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
         aligner = models.open()
     pairs = aligner.align(text)
     _check_words(pairs, lengths)
-    tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)
+    tried = []
+    for method in methods:
+        links = [method.links(*pair.weights) for pair in pairs]
+        tried.append(MethodScores(method, alignment_scores(links, gold)))
     figures: dict[str, Any] = {}
     if flags.json:
         figures["methods"] = [method.as_dict() for method in tried]
     if flags.tune:
-        tried = by_error(tried)
+        tried.sort(key=lambda one: math.inf if one.scores.aer is None else one.scores.aer)
         figures["best"] = tried[0].as_dict()
     write_scores(flags.json, figures, scores_table(tried[:_SHOWN]))
 
