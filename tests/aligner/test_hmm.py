@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,15 @@ def test_a_file_that_would_fill_the_memory_is_refused(aligner, tmp_path, monkeyp
     path = tmp_path / "aligner.npz"
     np.savez_compressed(path, keys=np.zeros(10**6, np.int64))
     monkeypatch.setattr(np, "load", lambda path: pytest.fail("it was unpacked"))
+    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
+        HmmAligner.load(path)
+
+
+def test_an_array_that_no_memory_holds_is_refused(tmp_path) -> None:
+    path = tmp_path / "aligner.npz"
+    header = {"descr": "<i8", "fortran_order": False, "shape": (10**13,)}
+    with zipfile.ZipFile(path, "w") as archive, archive.open("keys.npy", "w") as file:
+        np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
         HmmAligner.load(path)
 
