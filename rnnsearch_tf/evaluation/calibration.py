@@ -43,20 +43,12 @@ def calibration(
         ECE = Σ_b |B_b| / n · |accuracy(B_b) − confidence(B_b)|
 
     `confidence` is p(ŷ_i), above 0, [N]; `correct`, whether ŷ_i is the reference's token, [N].
-    InputError for other shapes, and for what is not a probability.
+    InputError if a probability is not finite.
     """
     confidence, correct = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
-    if confidence.ndim != 1 or confidence.shape != correct.shape:
-        raise InputError(
-            f"calibration: expected N values each, not {confidence.shape} and {correct.shape}"
-        )
     if not np.isfinite(confidence).all():
         raise InputError("the model's probabilities are not finite, so they have no calibration")
-    if np.any((confidence <= 0) | (confidence > 1 + 1e-6)):  # p of 1 may be rounded up
-        raise InputError(
-            "calibration: expected probabilities, above 0 and at most 1, no logarithms"
-        )
-    confidence = np.minimum(confidence, 1)
+    confidence = np.minimum(confidence, 1)  # p of 1 may be rounded up
     index = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
     rows = [(b, index == b) for b in range(_BINS) if (index == b).any()]
     bins = [

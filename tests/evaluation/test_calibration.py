@@ -26,20 +26,6 @@ def test_what_is_not_finite_is_in_no_bin():
         calibration([0.95, float("nan")], [True, False])
 
 
-@pytest.mark.parametrize(
-    ("confidence", "correct", "said"),
-    [
-        ([[0.9, 0.8]], [[True, False]], r"expected N values each, not \(1, 2\) and \(1, 2\)"),
-        ([0.9, 0.8], [True], r"expected N values each, not \(2,\) and \(1,\)"),
-        ([-0.1, -0.2], [True, False], "probabilities, above 0 and at most 1, no logarithms"),
-        ([1.1], [True], "at most 1"),
-    ],
-)
-def test_what_are_no_probabilities_is_told(confidence, correct, said):
-    with pytest.raises(InputError, match=said):
-        calibration(confidence, correct)
-
-
 def test_a_bin_has_its_upper_edge():
     edges = np.float32([0.1, 0.2, 0.5, 1.0])
     for value in edges:
