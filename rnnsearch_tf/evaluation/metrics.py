@@ -214,11 +214,4 @@ def text_metrics() -> Mapping[str, Metric]:
     return {name: metric for name, metric in METRICS.items() if not metric.on_words}
 
 
-def bleu(
-    translations: Sequence[str],
-    references: Sequence[Reference],
-    intervals: bool = False,
-    tokens: str = "",
-) -> Score:
-    """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as in `Metric.score`."""
-    return METRICS["bleu"].score(translations, references, intervals, tokens)
+bleu = METRICS["bleu"].score  # of detokenized text, 0 to 100
