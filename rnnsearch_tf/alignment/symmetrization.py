@@ -3,7 +3,6 @@
 from typing import Literal, get_args
 
 from rnnsearch_tf.alignment.links import Links
-from rnnsearch_tf.config import check_choice
 
 Symmetrization = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
@@ -29,7 +28,6 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
     Links are tried by target position and then source position, as in Moses' symal; the result
     depends on this order.
     """
-    check_choice("symmetrize", method, SYMMETRIZATIONS)
     if method == "union":
         return forward | reverse
     if method == "intersection":

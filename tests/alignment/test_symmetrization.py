@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from typing import Any
 
 import pytest
 
@@ -89,11 +88,3 @@ def test_the_given_sets_stay_as_they_are():
     for how in SYMMETRIZATIONS:
         symmetrize(forward, reverse, how).add((9, 9))
     assert (forward, reverse) == (FORWARD, REVERSE)
-
-
-def test_a_symmetrization_that_there_is_not():
-    unknown: Any = "grow"
-    with pytest.raises(
-        ValueError, match="symmetrize 'grow': choose one of intersection, union, grow-diag"
-    ):
-        symmetrize(FORWARD, REVERSE, unknown)
