@@ -1,44 +1,17 @@
 """Derivations of the built-in grammar: a sentence and its translation, rule by rule."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rnnsearch_tf.synthetic.lexicon import CLITICS, HEADS, Head, Verb, adjectives, is_true, together
 from rnnsearch_tf.synthetic.morphology import IL
 from rnnsearch_tf.synthetic.rules import RULES, VERB_GROUPS, Item, Rule
 from rnnsearch_tf.synthetic.sentence_pair import Word
 
-T = TypeVar("T")
-
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
-
-
-class Dice:
-    """Random choices that stay the same on every platform and version of Python."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed).random
-
-    def pick(self, items: Sequence[T]) -> T:
-        """Return one item, all equally likely."""
-        return items[int(self._random() * len(items))]
-
-    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """Return one item, chosen in proportion to its weight."""
-        rest = self._random() * sum(weights)
-        for item, weight in zip(items, weights, strict=True):
-            rest -= weight
-            if rest < 0:
-                return item
-        return items[-1]
-
-    def between(self, low: int, high: int) -> int:
-        """Return a whole number from low to high, both included."""
-        return low + int(self._random() * (high - low + 1))
 
 
 class Scope(NamedTuple):
@@ -89,10 +62,11 @@ def _groups(verb: Verb, scope: Scope) -> list[Rule]:
 
 
 class Derivation:
-    """Derives one sentence, with choices from dice."""
+    """Derives one sentence, at random."""
 
-    def __init__(self, dice: Dice) -> None:
-        self._dice = dice
+    def __init__(self, generator: random.Random) -> None:
+        # Each draw is by one `random()`: `choice` and `randint` would make another corpus.
+        self._draw = generator.choices
         self._links = count()
 
     def expand(self, symbol: str, scope: Scope, room: int, kinds: str = "") -> Phrase:
@@ -102,9 +76,9 @@ class Derivation:
         options = _applicable(symbol, known, kinds)
         weights = list(_weights(symbol, known, kinds, room))
         while any(weights):
-            rule, heads = option = self._dice.weighted(options, weights)
+            rule, heads = option = self._draw(options, weights)[0]
             try:
-                return self._apply(rule, scope._replace(head=self._dice.pick(heads)), room)
+                return self._apply(rule, scope._replace(head=self._draw(heads)[0]), room)
             except Speechless:
                 weights[options.index(option)] = 0
         raise Speechless
@@ -117,7 +91,7 @@ class Derivation:
             if not groups:
                 raise Speechless
             fits = [group.weight * _fit(group.low, room - rule.low + 1, room) for group in groups]
-            group = self._dice.weighted(groups, fits)
+            group = self._draw(groups, fits)[0]
             english, french = group.english + english, group.french + french
             scope = scope._replace(negative=any(item.text == "ne" for item in group.french))
             room += 1 - group.low
@@ -147,21 +121,21 @@ class Derivation:
         for low, high in rule.bounds:
             later -= high - low
             most = max(0, min(spare, high - low))
-            more = self._dice.between(max(0, min(most, spare - later)), most)
+            more = self._draw(range(max(0, min(most, spare - later)), most + 1))[0]
             spare -= more
             shares.append(low + more)
         return shares
 
     def _say(self, item: Item, scope: Scope, room: int) -> Phrase:
         """Say a symbol of a rule."""
-        head = self._dice.pick(CLITICS) if item.symbol == "O" else scope.head
+        head = self._draw(CLITICS)[0] if item.symbol == "O" else scope.head
         if item.symbol in ("N", "O") and head:
             return self._linked(head.english, head.french, head)
         if item.symbol in tuple("ABCQR") and head:
             fitting = adjectives(item.symbol, head)
             if not fitting:
                 raise Speechless
-            english, forms = self._dice.pick(fitting)
+            english, forms = self._draw(fitting)[0]
             french = _declined(forms, head)
             return self._linked(
                 english, french if item.symbol == "B" else french.split("~")[0], head

@@ -12,9 +12,10 @@ to *ai mangé* word by word, but "will eat" both to *mangera*, and "ate" to both
 "to" to *à* or *de*, else to the infinitive. No word of either side is left without a link.
 """
 
+import random
 from collections.abc import Iterator
 
-from rnnsearch_tf.synthetic.derivation import Derivation, Dice, Scope
+from rnnsearch_tf.synthetic.derivation import Derivation, Scope
 from rnnsearch_tf.synthetic.sentence_pair import SentencePair, finish
 
 __all__ = ["SentencePair", "generate"]
@@ -40,12 +41,13 @@ def generate(
 
 
 def _generate(count: int, seed: int, low: int, high: int) -> Iterator[SentencePair]:
-    dice = Dice(f"{seed} {low} {high}")
+    generator = random.Random(f"{seed} {low} {high}")
+    lengths = range(max(low, min(4, high)), high + 2)
     for _ in range(count):
-        wanted = dice.between(max(low, min(4, high)), high + 1)
+        wanted = generator.choices(lengths)[0]
         length = 0
         while not low <= length <= high:
-            phrase = Derivation(dice).expand("TEXT", Scope(), wanted)
+            phrase = Derivation(generator).expand("TEXT", Scope(), wanted)
             made = finish(*phrase.sides)
             length = max(len(made.source_tokens), len(made.target_tokens))
         yield made
