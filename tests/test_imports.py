@@ -39,9 +39,9 @@ SUBPACKAGES = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        linked_words prepared_corpus prepared_alignments preparation sampled_pairs batching subwords
-        training_data held_out sampling selection selection.ngram_model selection.duplicates
-        selection.pair_files selection.moore_lewis
+        prepared_corpus prepared_alignments preparation sampled_pairs batching subwords
+        training_data held_out sampling selection selection.ngram_model selection.pairs
+        selection.moore_lewis
     """,
     "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
     "aligner": "__init__ hmm hmm_training hmm_aligner",

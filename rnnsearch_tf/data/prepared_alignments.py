@@ -8,14 +8,13 @@ A folder, beside that of the prepared text whose words are linked, holds
 """
 
 import contextlib
+import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from rnnsearch_tf.data import linked_words
-from rnnsearch_tf.data.linked_words import LinkedWords
-from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
+from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair, unchanged
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
@@ -28,9 +27,10 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
-from rnnsearch_tf.progress import Bar
+from rnnsearch_tf.progress import Bar, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
+_ENOUGH_PAIRS = 20  # to tell which words links are of
 
 
 def prepare_alignments(
@@ -53,17 +53,71 @@ def prepare_alignments(
     are recognizably of other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
-    key = json_digest([code_digest(sys.modules[__name__], linked_words), digest])[:32]
+    key = json_digest([code_digest(sys.modules[__name__]), digest])[:32]
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:
         before = spaced.fingerprint()
         with unchanged(files.fingerprint, digest), unchanged(spaced.fingerprint, before):
-            _write(empty, files, pairs, word_starts, LinkedWords(spaced, splits_further))
+            _write(empty, files, pairs, word_starts, _LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
     return WordAlignments(links, mapped(folder / "starts", np.int64), word_starts)
+
+
+class _LinkedWords:
+    """Compares whitespace-separated words, which most aligners link, with those of the model.
+
+    Args:
+        spaced: the text before tokenization.
+        splits_further: whether the tokenizer splits what whitespace separates.
+    """
+
+    def __init__(self, spaced: Corpus, splits_further: bool):
+        self._pairs = each_pair(spaced)
+        self._splits_further = splits_further
+        self._done = 0  # pairs
+        self._left_out = 0  # pairs with links that have other words
+        self._split_further = np.zeros(2, np.int64)  # linked ones, and those whose links show it
+
+    def compared(self, block: WordAlignmentBlock, lengths: np.ndarray) -> WordAlignmentBlock:
+        """Return the next pairs' links that may be of the model's words; `lengths` counts these."""
+        self._done += len(lengths)
+        pairs = itertools.islice(self._pairs, len(lengths))
+        split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))
+        has_links, has_beyond = block.counts > 0, _links_beyond(block, split)
+        if self._splits_further:
+            has_more = (split < lengths).any(axis=1) & has_links
+            self._split_further += has_more.sum(), has_beyond.sum()
+            return block
+        # A link beyond the last whitespace-separated word shows that the model's words are linked.
+        is_kept = (split == lengths).all(axis=1) | has_beyond
+        self._left_out += int((has_links & ~is_kept).sum())
+        links = block.links[np.repeat(is_kept, block.counts)]
+        return block._replace(links=links, counts=block.counts * is_kept)
+
+    def check(self, path: str) -> None:
+        """Log how many pairs were left out; InputError if the links are of other words."""
+        linked, showing = self._split_further
+        if linked >= _ENOUGH_PAIRS and showing < linked / 10:
+            raise InputError(
+                f"{path}: its links are of whitespace-separated words, and the model reads Moses "
+                "tokens, which have others: align those (rnnsearch-aligner does), or train on "
+                "pre-tokenized text (--tokenizer=whitespace)"
+            )
+        if self._left_out:
+            say(
+                f"alignments of {self._left_out:,} of {self._done:,} pairs are left out: their "
+                "whitespace-separated words are not the words that the model reads"
+            )
+
+
+def _links_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
+    """Tell which pairs have a link of a word beyond their lengths, int [B, 2]: bool [B]."""
+    pairs = np.repeat(np.arange(len(lengths)), block.counts)
+    is_beyond = (block.links >= lengths[pairs]).any(axis=1)
+    return np.bincount(pairs[is_beyond], minlength=len(lengths)) > 0
 
 
 def _write(
@@ -71,7 +125,7 @@ def _write(
     files: WordAlignmentFiles,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts],
-    words: LinkedWords,
+    words: _LinkedWords,
 ) -> None:
     done, end = 0, 0
     with (

@@ -11,8 +11,8 @@ from apache_beam.utils.shared import Shared
 
 from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
 from rnnsearch_tf.data.sampling import two_samples_of_rows
-from rnnsearch_tf.data.selection.duplicates import pair_digest
 from rnnsearch_tf.data.selection.moore_lewis import PairScorer
+from rnnsearch_tf.data.selection.pairs import pair_digest
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.pipelines.jobs import count
 from rnnsearch_tf.pipelines.shards import read_lines, write_lines

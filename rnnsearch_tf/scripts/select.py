@@ -56,8 +56,7 @@ def run() -> None:
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles, unchanged
         from rnnsearch_tf.data.selection import moore_lewis
-        from rnnsearch_tf.data.selection.duplicates import first_occurrences
-        from rnnsearch_tf.data.selection.pair_files import write_pairs, writing
+        from rnnsearch_tf.data.selection.pairs import first_occurrences, write_pairs, writing
         from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from known_pairs import pairs_of, pairs_of_lengths
 
-from rnnsearch_tf.data import linked_words, parallel_corpus
+from rnnsearch_tf.data import parallel_corpus, prepared_alignments
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.sentence_pairs import Pairs
@@ -132,7 +132,7 @@ def test_text_that_changes_while_it_is_read(tmp_path, monkeypatch):
         sides[0].write_text("a b\n")
         return pairs
 
-    monkeypatch.setattr(linked_words, "each_pair", changed)
+    monkeypatch.setattr(prepared_alignments, "each_pair", changed)
     text = ParallelFiles(*([side] for side in sides))
     files = WordAlignmentFiles([path], [path])
     with pytest.raises(InputError, match="the text was changed while it was read"):

@@ -16,10 +16,9 @@ from rnnsearch_tf import files as file_system
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import two_samples
-from rnnsearch_tf.data.selection import pair_files
-from rnnsearch_tf.data.selection.duplicates import first_occurrences
 from rnnsearch_tf.data.selection.moore_lewis import best_pairs, entropy_differences, score_pairs
 from rnnsearch_tf.data.selection.ngram_model import UNK, NgramModel, frequent_words
+from rnnsearch_tf.data.selection.pairs import first_occurrences, writing
 from rnnsearch_tf.scripts import select
 from rnnsearch_tf.synthetic.grammar import generate
 
@@ -311,7 +310,7 @@ def test_the_sides_are_replaced_together_or_not_at_all(files, tmp_path, capsys, 
         if len(synced) == 2:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("rnnsearch_tf.data.selection.pair_files.synchronize", synchronize)
+    monkeypatch.setattr("rnnsearch_tf.data.selection.pairs.synchronize", synchronize)
     assert "No space left" in fails(capsys, files, scores=tmp_path / "scores")
     assert len(synced) == 2
 
@@ -323,7 +322,7 @@ def test_a_break_between_the_renames_leaves_no_wrong_pairs(tmp_path, monkeypatch
         path.chmod(0o600)
 
     def write(content: bytes) -> None:
-        with pair_files.writing(paths) as opened:
+        with writing(paths) as opened:
             for file in opened:
                 file.write(content)
 

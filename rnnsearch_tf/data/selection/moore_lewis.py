@@ -13,8 +13,8 @@ import numpy as np
 from rnnsearch_tf.config import MOSES
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, read_all
 from rnnsearch_tf.data.sampling import two_samples
-from rnnsearch_tf.data.selection.duplicates import pair_digest
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
+from rnnsearch_tf.data.selection.pairs import pair_digest
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import Bar
