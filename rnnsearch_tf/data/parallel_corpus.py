@@ -14,6 +14,7 @@ from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
+CHANGED = "the text was changed while it was read: start again"
 _LARGE = 10_000_000  # bytes, which take 10 ms to read again
 
 
@@ -68,7 +69,7 @@ def unchanged(fingerprint: Callable[[], str], before: str) -> Iterator[None]:
     """Run a block that reads a text; InputError if its fingerprint has changed by the end."""
     yield
     if fingerprint() != before:
-        raise InputError("the text was changed while it was read: start again")
+        raise InputError(CHANGED)
 
 
 class _TextFiles:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair, unchanged
+from rnnsearch_tf.data.parallel_corpus import CHANGED, Corpus, each_pair, unchanged
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
@@ -86,6 +86,8 @@ class _LinkedWords:
         self._done += len(lengths)
         pairs = itertools.islice(self._pairs, len(lengths))
         split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))
+        if len(split) < len(lengths):
+            raise InputError(CHANGED)
         has_links, has_beyond = block.counts > 0, _links_beyond(block, split)
         if self._splits_further:
             has_more = (split < lengths).any(axis=1) & has_links

@@ -120,23 +120,24 @@ def test_links_of_words_that_the_tokenizer_splits_further_are_refused(tmp_path):
     assert len(read(*["0-0 1-1"] * 19, "").links) == 38  # too few pairs to tell
 
 
-def test_text_that_changes_while_it_is_read(tmp_path, monkeypatch):
+@pytest.mark.parametrize("content", ["a b\n" * 2, "a b c\n"])  # fewer words, fewer pairs
+def test_text_that_changes_while_it_is_read(tmp_path, monkeypatch, content):
     sides = [tmp_path / "en", tmp_path / "fr"]
     for side in sides:
-        side.write_text("a b c\n")
+        side.write_text("a b c\n" * 2)
     path = tmp_path / "a.links"
-    path.write_text("0-0\n")
+    path.write_text("0-0\n" * 2)
 
     def changed(corpus):
-        pairs = [*parallel_corpus.each_pair(corpus)]
-        sides[0].write_text("a b\n")
-        return pairs
+        for side in sides:
+            side.write_text(content)
+        return parallel_corpus.each_pair(corpus)
 
     monkeypatch.setattr(prepared_alignments, "each_pair", changed)
     text = ParallelFiles(*([side] for side in sides))
     files = WordAlignmentFiles([path], [path])
     with pytest.raises(InputError, match="the text was changed while it was read"):
-        prepare_alignments(files, tmp_path / "text", pairs_of_lengths((3, 3)), spaced=text)
+        prepare_alignments(files, tmp_path / "text", pairs_of_lengths((3, 3), (3, 3)), spaced=text)
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
