@@ -26,7 +26,6 @@ from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.text import word_tokenizer as spaces
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
@@ -232,14 +231,6 @@ def test_other_fingerprints_are_prepared_by_themselves(tmp_path, side):
     prepare(TEXT, *languages, tmp_path)
     prepare(TEXT, *languages, tmp_path)
     assert len(folders(tmp_path)) == 2
-
-
-def test_words_between_spaces_are_prepared_again_when_their_code_changes(tmp_path, monkeypatch):
-    source = inspect.getsource
-    for expected in (1, 2):
-        prepare(TEXT, WhitespaceTokenizer("en"), WhitespaceTokenizer("fr"), tmp_path)
-        assert len(folders(tmp_path)) == expected
-        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "\nnew = 1" * (m is spaces))
 
 
 def test_the_users_cache_is_the_default(monkeypatch, tmp_path):

@@ -78,16 +78,6 @@ def test_probabilities_are_those_of_the_definition_and_sum_to_one(order):
         assert sum(p.values()) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_bigram_worked_out():
-    # After "a": b 2, </s> 2, a 1; five tokens, three different ones.
-    model = NgramModel(split(NEWS), {"a", "b"}, 2)
-    # Kinds of bigrams ending in a 3, b 2, UNK 1, </s> 2; each 1 more: 4 + 3 + 2 + 3 = 12.
-    assert math.exp(model.log_probability(("a",))) == pytest.approx(4 / 12)
-    assert math.exp(model.log_probability(("a", "b"))) == pytest.approx(
-        (2 - 0.75) / 5 + 0.75 * 3 / 5 * 3 / 12
-    )
-
-
 def test_ngrams_of_a_sentence():
     assert NgramModel([], {"a"}, 3).ngrams(["a", "x"]) == [
         ("<s>", "a"), ("<s>", "a", UNK), ("a", UNK, "</s>")

@@ -65,6 +65,7 @@ ENGLISH_RULES = {
     "हिन्दी": "हिन ् दी",
     "a. \u207fx": "a. \u207fx",  # a small letter by Lowercase, not by category
     "a\x1cb\x1f c": "a b c",
+    "a 中文字 b": "a 中文字 b",  # sacremoses splits it
 }
 FRENCH_RULES = {
     "L'homme d'État": "L' homme d' État",
@@ -298,17 +299,6 @@ def test_every_prefix_that_sacremoses_knows(language):
     prefixes = [prefix.split(" ")[0] for prefix in prefixes]
     lines = [f"x {prefix}. {after}" for prefix in prefixes for after in ("Word", "5", "")]
     assert tokenize(language, lines) == sacremoses_tokenize(language, lines)
-
-
-def test_round_trip():
-    english = ["It's John's (old) \"red\" car, isn't it?", "Mr. Smith paid $1,000.50..."]
-    french = ["Qu'est-ce qu'il y a ? L'homme, l'été.", 'MM. Dupont ont (dit) "non" !']
-    assert detokenize("en", tokenize("en", english)) == english
-    assert detokenize("fr", tokenize("fr", french)) == french
-
-
-def test_letters_of_scripts_that_sacremoses_splits_stay_together():
-    assert tokenize("en", ["a 中文字 b"]) == [["a", "中文字", "b"]]
 
 
 def _assigned() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 SPECIAL_LINES = b"<pad>\n</s>\n[UNK]\n"
 # Characters at which str.splitlines or str.split would cut, and some that str.strip would take.
@@ -47,10 +47,6 @@ def test_build_does_not_depend_on_the_order_of_counting():
     words = ["x", "y", "z", "y"]
     forwards, backwards = (Vocabulary.build(Counter(w), 10) for w in (words, words[::-1]))
     assert forwards.tokens == backwards.tokens == [*SPECIAL_TOKENS, "y", "x", "z"]
-
-
-def test_special_ids_are_the_places_of_the_special_tokens():
-    assert [SPECIAL_TOKENS[i] for i in (PAD, EOS, UNK)] == ["<pad>", "</s>", "[UNK]"]
 
 
 def test_words_to_ids_and_back():
@@ -95,13 +91,6 @@ def test_digest_is_the_sha256_of_the_file(tmp_path):
     assert Vocabulary([*SPECIAL_TOKENS, "été"]).digest != expected
 
 
-def test_saving_replaces_the_file_and_leaves_nothing_beside_it(tmp_path):
-    for words in (["a", "b"], ["c"]):
-        Vocabulary([*SPECIAL_TOKENS, *words]).save(tmp_path / "v")
-    assert [path.name for path in tmp_path.iterdir()] == ["v"]
-    assert Vocabulary.load(tmp_path / "v").tokens == [*SPECIAL_TOKENS, "c"]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -124,8 +113,3 @@ def test_wrong_file_is_an_error_that_names_it(tmp_path, content, message):
         Vocabulary.load(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
-
-
-def test_folder_is_no_vocabulary(tmp_path):
-    with pytest.raises(InputError, match="directory"):
-        Vocabulary.load(tmp_path)
