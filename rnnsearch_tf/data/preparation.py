@@ -23,10 +23,14 @@ from rnnsearch_tf.threads import cores
 
 
 def default_cache_dir() -> Path:
-    """Return the user's cache folder, by the XDG rules; InputError for a user without a home."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    """Return the user's cache folder, by the XDG rules; InputError for a user without a home.
+
+    These rules ignore an `XDG_CACHE_HOME` that is not an absolute path.
+    """
+    given = home_path(os.environ.get("XDG_CACHE_HOME", ""))
+    base = given if given.is_absolute() else Path("~/.cache")
     try:
-        return Path(base).expanduser() / "rnnsearch_tf"
+        return base.expanduser() / "rnnsearch_tf"
     except RuntimeError as error:
         raise InputError("no home directory to keep prepared text in: give --cache_dir") from error
 

@@ -239,6 +239,8 @@ def test_the_users_cache_is_the_default(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
     assert preparation.default_cache_dir() == Path("/home/someone/.cache/rnnsearch_tf")
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")  # to be ignored: it is not absolute
+    assert preparation.default_cache_dir() == Path("/home/someone/.cache/rnnsearch_tf")
 
     def homeless(path: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
