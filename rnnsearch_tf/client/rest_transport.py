@@ -72,8 +72,7 @@ class RestTransport:
             raise AnswerError(self._address, "the answer does not name a version") from error
 
     def close(self) -> None:
-        """Close the connections."""
-        self._exchange.close()
+        """Do nothing: each connection is closed at the end of its call."""
 
     def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
         """Return the JSON object of a good answer; raise a `ServingError` for any other."""

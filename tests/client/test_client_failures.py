@@ -210,17 +210,6 @@ def test_an_unknown_host_over_grpc(details, error):
     assert "no address is known for the host no-such-host.invalid: DNS resolution" in str(said)
 
 
-@pytest.mark.parametrize("name", ["os.getpid", "_IDLE_SECONDS"])
-def test_connections_of_a_parent_process_or_from_long_ago_are_left(monkeypatch, name):
-    with over_http() as served, client_of(served) as client:
-        for count in (1, 1, 2):
-            if count == 2:  # after a fork, or a while
-                value = (lambda: -1) if name == "os.getpid" else -1.0
-                monkeypatch.setattr(f"rnnsearch_tf.client.http_exchange.{name}", value)
-            assert list(client.translate(["One."])) == expected(["One."])
-            assert len(served.connections) == count
-
-
 def test_a_resolver_that_fails_for_the_moment(monkeypatch):
     resolve, failures = socket.getaddrinfo, [socket.gaierror(socket.EAI_AGAIN, "try again")] * 2
 
@@ -249,7 +238,7 @@ def test_the_deadline_holds_for_the_resolver_too(monkeypatch):
         done.set()
 
 
-# Connections of HTTP, broken and kept.
+# Connections of HTTP that break.
 
 Answer = Callable[[socket.socket, int, threading.Event], Any]
 
@@ -341,30 +330,6 @@ def test_an_answer_that_breaks_off(ending):
     with raw_server(answer) as url:
         assert "the answer ended early" in failure(AnswerError, url)
     assert numbers == [0]
-
-
-def test_connections_are_kept():
-    with over_http() as served, client_of(served, concurrency=1) as client:
-        assert len(list(client.translate(["a"] * 12))) == 12
-        client.status()
-        assert len(served.requests) == 6
-        assert len(served.connections) == 1
-
-
-def test_a_kept_connection_that_the_server_closes_is_replaced():
-    closed = threading.Event()
-
-    def answer(connection, number, over):
-        read_request(connection)
-        connection.sendall(whole_answer())
-        connection.close()
-        closed.set()
-
-    with raw_server(answer) as url, Client(url, deadline=SECONDS, attempts=1) as client:
-        for _ in range(2):
-            assert list(client.translate(["One."])) == expected(["One."])
-            assert closed.wait(SECONDS)
-            closed.clear()
 
 
 # Deadlines.

@@ -1,5 +1,6 @@
 """The client of a served model: secure connections."""
 
+import socket
 import ssl
 import subprocess
 from pathlib import Path
@@ -67,6 +68,21 @@ def test_a_trusted_server(serve, files):
             with Client(url, deadline=SECONDS, batch_size=1, tls=Tls(files.ca)) as client:
                 assert list(client.translate(LINES)) == expected(LINES)
                 assert client.status()
+
+
+def test_a_host_with_a_dot_at_its_end(files, monkeypatch):
+    resolve, asked = socket.getaddrinfo, []
+
+    def resolve_localhost(host, *arguments, **options):
+        asked.append(host)
+        return resolve("127.0.0.1", *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_localhost)
+    with secure_http(files.server) as served:
+        url = served.url.replace("127.0.0.1", "localhost.")
+        with Client(url, deadline=SECONDS, tls=Tls(files.ca)) as client:
+            assert list(client.translate(LINES)) == expected(LINES)
+    assert asked == ["localhost."]
 
 
 @both

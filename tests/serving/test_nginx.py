@@ -178,7 +178,7 @@ def test_a_long_text_is_refused(front):
     assert answer.status == 413
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.json() == {"error": "The text is longer than 256 kB."}
-    with client_of(Served(front.url, [], [])) as client, pytest.raises(MessageSizeError):
+    with client_of(Served(front.url, [])) as client, pytest.raises(MessageSizeError):
         list(client.translate(["x" * 262_144]))
     assert len(front.served.requests) == known
     longest = ["x" * 15] * 16_000  # as many bytes as 32 sentences of 500 tokens have

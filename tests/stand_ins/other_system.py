@@ -17,7 +17,7 @@ _FUNCTIONS = """
 """
 _SIGNALS = "SIGPIPE SIGHUP SIGALRM SIGKILL SIGUSR1 SIGQUIT SIGCHLD alarm"
 _MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
-_LIBRARIES = ("matplotlib.figure", "nltk.lm", "portalocker", "sacrebleu", "urllib3", "grpc")
+_LIBRARIES = ("matplotlib.figure", "nltk.lm", "portalocker", "sacrebleu", "grpc")
 
 _open, _fsync, _read_only = os.open, os.fsync, set[int]()
 _get_blocking = os.get_blocking

@@ -77,7 +77,6 @@ class Unlucky:
 class Served(NamedTuple):
     url: str
     requests: list[Request]
-    connections: list[Any]  # one for each that was accepted, HTTP only
 
 
 class HttpHandler(http.server.BaseHTTPRequestHandler):
@@ -85,10 +84,6 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
     behavior: Behavior
     statuses: Any
     served: Served
-
-    def setup(self) -> None:
-        super().setup()
-        self.served.connections.append(self.connection)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -180,7 +175,7 @@ def over_http(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
         scheme = "https"
-    served = Served(f"{scheme}://127.0.0.1:{server.server_port}", [], [])
+    served = Served(f"{scheme}://127.0.0.1:{server.server_port}", [])
     bound_handler.served = served
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -265,7 +260,7 @@ def over_grpc(
         scheme, bound = "grpc", server.add_insecure_port(f"127.0.0.1:{port}")
     else:
         scheme, bound = "grpcs", server.add_secure_port(f"127.0.0.1:{port}", credentials)
-    served = Served(f"{scheme}://127.0.0.1:{bound}", [], [])
+    served = Served(f"{scheme}://127.0.0.1:{bound}", [])
     server.start()
     try:
         yield served
