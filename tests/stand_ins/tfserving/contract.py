@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rnnsearch_tf.client import contract
 from tfserving import dtypes
 from tfserving.c_session import CSession
 from tfserving.graph_ops import core_ops, graph_ops
@@ -14,42 +15,18 @@ from tfserving.status import StatusError
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.text_model import TextModel
 
-_FLOAT, _STRING = 1, dtypes.STRING
-_TEXTS = (_STRING, 1)  # DataType and rank
-
-_LIST = {
-    "translations": (_STRING, 2),
-    "scores": (_FLOAT, 2),
-    "normalized_scores": (_FLOAT, 2),
-    "words": (_STRING, 3),
-    "word_scores": (_FLOAT, 3),
-}
-# Inputs and outputs of each signature.
-SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]] = {
-    "serving_default": ({"text": _TEXTS}, {"translation": _TEXTS, "score": (_FLOAT, 1)}),
-    "align": (
-        {"text": _TEXTS},
+_TEXTS = (dtypes.STRING, 1)  # DataType and rank
+_DATA_TYPES = {str: dtypes.STRING, float: 1}
+# Inputs and outputs of each signature, with what the client expects of a new export.
+SIGNATURES = {
+    name: (
+        dict.fromkeys(signature.inputs, _TEXTS),
         {
-            "translation": _TEXTS,
-            "score": (_FLOAT, 1),
-            "source_tokens": (_STRING, 2),
-            "model_input": (_STRING, 2),
-            "target_tokens": (_STRING, 2),
-            "word_scores": (_FLOAT, 2),
-            "alignment": (_FLOAT, 3),
-            "left_out": (_FLOAT, 1),
+            output: (_DATA_TYPES[promised.value_type], len(promised.dimensions))
+            for output, promised in signature.outputs.items()
         },
-    ),
-    "nbest": ({"text": _TEXTS}, _LIST),
-    "complete": ({"text": _TEXTS, "prefix": _TEXTS}, _LIST),
-    "score": (
-        {"text": _TEXTS, "translation": _TEXTS},
-        {"score": (_FLOAT, 1), "words": (_STRING, 2), "word_scores": (_FLOAT, 2)},
-    ),
-    "describe": (
-        {"text": _TEXTS},
-        dict.fromkeys(("source_language", "target_language", "alignment", "completions"), _TEXTS),
-    ),
+    )
+    for name, signature in contract.SIGNATURES.items()
 }
 _INITIALIZATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
 LOWEST = np.finfo(np.float32).min  # the score of a slot without a translation
