@@ -76,28 +76,6 @@ def test_answers_do_not_depend_on_the_batch(call):
         np.testing.assert_allclose(alone["scores"], n_best["scores"][i], rtol=1e-5, atol=1e-5)
 
 
-def test_each_text_has_one_answer_in_its_place(call):
-    texts = [*STRANGE, *SENTENCES] * 2
-    outputs = call("serving_default", texts)
-    translations, scores = outputs["translation"], outputs["score"]
-    half = len(texts) // 2
-    assert len(translations) == len(scores) == len(texts)
-    assert translations[:half].tolist() == translations[half:].tolist()
-    assert np.isfinite(scores).all()
-    assert all(translations[half - len(SENTENCES) : half])
-
-
-def test_the_first_of_the_n_best_is_the_best(call):
-    outputs, best = call("nbest", SENTENCES), call("serving_default", SENTENCES)
-    assert outputs["translations"].shape == (len(SENTENCES), SEARCH.beam_size)
-    assert outputs["translations"][:, 0].tolist() == best["translation"].tolist()
-    np.testing.assert_allclose(outputs["scores"][:, 0], best["score"], atol=1e-5)
-    for texts, scores in zip(outputs["translations"], outputs["normalized_scores"], strict=True):
-        kept = [text for text in texts.tolist() if text]
-        assert len(set(kept)) == len(kept)
-        assert (np.diff(scores) <= 0).all()
-
-
 def test_the_n_best_are_ranked_by_the_normalized_score(text_model, call):
     outputs = call("nbest", SENTENCES)
     tokens = text_model.source.read(tf.constant(SENTENCES), SEARCH.max_length)
@@ -127,25 +105,6 @@ def test_given_translations_are_scored_by_the_model(text_model, call):
     assert call("score", [" "], [""])["score"] == [0]
     with pytest.raises(tf.errors.InvalidArgumentError, match="as many texts as translations"):
         call("score", ["a", "b"], ["c"])
-
-
-def test_blank_text(call):
-    outputs = call("serving_default", ["", "  \t "])
-    assert outputs["translation"].tolist() == [b"", b""]
-    assert outputs["score"].tolist() == [0, 0]
-
-
-def test_align_gives_words_and_weights(call):
-    outputs, alone = call("align", SENTENCES), call("serving_default", SENTENCES)
-    assert outputs["translation"].tolist() == alone["translation"].tolist()
-    assert outputs["source_tokens"][2].tolist()[:5] == [b"It", b"is", b"cold", b".", b"</s>"]
-    for i in range(len(SENTENCES)):
-        words = outputs["target_tokens"][i] != b""
-        assert outputs["target_tokens"][i][words][-1] == b"</s>"
-        rows = outputs["alignment"][i]
-        np.testing.assert_allclose(rows[words].sum(axis=1), 1, atol=1e-5)
-        assert not rows[~words].any()
-        assert not rows[:, outputs["source_tokens"][i] == b""].any()
 
 
 def test_alignments_that_are_too_large_are_refused(text_model):
