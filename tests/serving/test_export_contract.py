@@ -66,10 +66,6 @@ class NotLoaded:
         pass
 
 
-def rename_signature(graph: Any) -> None:
-    graph.signature_def["n_best"].CopyFrom(graph.signature_def.pop("nbest"))
-
-
 def drop_signature(graph: Any) -> None:
     del graph.signature_def["score"]
 
@@ -79,22 +75,8 @@ def rename_output(graph: Any) -> None:
     outputs["log_prob"].CopyFrom(outputs.pop("score"))
 
 
-def rename_input(graph: Any) -> None:
-    inputs = graph.signature_def["align"].inputs
-    inputs["texts"].CopyFrom(inputs.pop("text"))
-
-
-def add_output(graph: Any) -> None:
-    outputs = graph.signature_def["score"].outputs
-    outputs["more"].CopyFrom(outputs["score"])
-
-
 def change_type(graph: Any) -> None:
     graph.signature_def["nbest"].outputs["scores"].dtype = 2  # DT_DOUBLE
-
-
-def change_rank(graph: Any) -> None:
-    graph.signature_def["align"].outputs["alignment"].tensor_shape.dim.add(size=-1)
 
 
 def fix_batch_size(graph: Any) -> None:
@@ -112,13 +94,9 @@ def restore_nothing(graph: Any) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (rename_signature, "the signatures are"),
         (drop_signature, "the signatures are"),
         (rename_output, "serving_default has"),
-        (rename_input, "align has"),
-        (add_output, "score has"),
         (change_type, "nbest has"),
-        (change_rank, "align has"),
         (fix_batch_size, "the batch comes first"),
         (add_python_op, "a model server lacks"),
     ],
@@ -202,18 +180,6 @@ def shift_columns_inside(outputs: dict) -> None:
         weights[:, :size] = np.roll(weights[:, :size], 1, axis=1)
 
 
-def shift_rows(outputs: dict) -> None:
-    outputs["alignment"] = np.roll(outputs["alignment"], 1, axis=1)
-
-
-def blur(outputs: dict) -> None:
-    """Each row flat over the sentence's tokens."""
-    weights = (outputs["source_tokens"] != b"")[:, None, :] * (outputs["target_tokens"] != b"")[
-        :, :, None
-    ]
-    outputs["alignment"] = np.float32(weights / np.maximum(weights.sum(2, keepdims=True), 1))
-
-
 def drop_end(outputs: dict) -> None:
     outputs["source_tokens"][outputs["source_tokens"] == b"</s>"] = b""
 
@@ -276,8 +242,6 @@ def lose_a_slot(outputs: dict) -> None:
         ("align", swap_tokens, "tokens"),
         ("align", shift_columns, "not zero at padding"),
         ("align", shift_columns_inside, "not the model's attention"),
-        ("align", shift_rows, "not the model's attention|padding|sum"),
-        ("align", blur, "not the model's attention"),
         ("align", drop_end, "no b'</s>'"),
         ("align", fill_padding, "more than padding"),
         ("align", turn, "differ in"),
