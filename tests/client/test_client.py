@@ -386,21 +386,15 @@ def test_addresses():
     ("text", "said"),
     [
         ("localhost:8501", "must begin with one of http, https, grpc, grpcs"),
-        ("ftp://localhost:8501", "must begin with one of"),
         ("http://localhost", "has no port"),
-        ("http://localhost:0", "has no port"),
         ("http://localhost:http", "could not be cast"),
-        ("http://localhost:70000", "out of range"),
         ("http://:8501", "'' is not a host name"),
         ("http://a b:8501", "'a b' is not a host name"),
-        ("http://a..b:8501", "is not a host name"),
         ("http://été:8501", "is not a host name"),
         ("http://" + "a" * 64 + ":8501", "is not a host name"),
         ("http://[::1:8501", "Invalid IPv6"),
         ("http://localhost:8501/v1/models", "is more than scheme, host and port"),
         ("http://me:secret@localhost:8501", "is more than scheme, host and port"),
-        ("http://localhost:8501?a=b", "is more than scheme, host and port"),
-        ("", "must begin with one of"),
     ],
 )
 def test_addresses_that_are_none(text, said):
@@ -430,27 +424,26 @@ def test_arguments_that_cannot_be_used(arguments, said):
 
 
 @both
-def test_a_client_needs_no_tensorflow(serve):
+def test_a_client_needs_no_tensorflow(serve, tmp_path):
     """It runs where only what docs/installation.md names for a client is installed."""
     code = """
 import sys
 for name in ("tensorflow", "keras", "h5py", "sacrebleu", "matplotlib", "tensorboard"):
     sys.modules[name] = None  # as if it were not installed
-from rnnsearch_tf.client import Client
-with Client(sys.argv[1]) as client:
-    print([result.text for result in client.translate(["a", "b"])])
-print(sorted({"grpc", "numpy"} & set(sys.modules)))
 from rnnsearch_tf.scripts import client as script
-script.run([f"--server={sys.argv[1]}", "--status"])
+for flag in (f"--input={sys.argv[2]}", "--status"):
+    script.run([f"--server={sys.argv[1]}", flag])
+print(sorted({"grpc", "numpy"} & set(sys.modules)))
 """
+    (tmp_path / "in").write_text("a\nb\n")
     with serve() as served:
-        command = [sys.executable, "-c", code, served.url]
+        command = [sys.executable, "-c", code, served.url, tmp_path / "in"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         libraries = ["grpc"] if served.url.startswith("grpc") else []
-    texts, imported, *versions = done.stdout.splitlines()
-    assert texts == str([translated("a"), translated("b")])
-    assert imported == str(libraries)
-    assert versions and versions[0].startswith("version ")
+    *texts, loading, available, imported = done.stdout.splitlines()
+    assert texts == [translated("a"), translated("b")]
+    assert (loading, available) == ("version 2: LOADING", "version 1: AVAILABLE")
+    assert (imported, done.stderr) == (str(libraries), "")
 
 
 def test_a_client_tells_what_it_calls():
