@@ -127,7 +127,7 @@ class Client:
             InputError: text that is not Unicode; sentencex is not installed.
         """
         if split_sentences:
-            return self._translate_split(lines, self._splitter)
+            return self._translate_split(each_line(lines, str), self._splitter)
         return self._results("serving_default", _alone(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
@@ -177,12 +177,12 @@ class Client:
         return SentenceSplitter(described.result()["source_language"][0])
 
     def _translate_split(
-        self, lines: Iterable[str], splitter: SentenceSplitter
+        self, lines: Iterator[str], splitter: SentenceSplitter
     ) -> Iterator[Translation]:
         sent: collections.deque[tuple[str, int]] = collections.deque()  # lines and their sentences
 
         def sentences() -> Iterator[str]:
-            for line in each_line(lines, str):
+            for line in lines:
                 some = splitter.split(line)
                 sent.append((line, len(some)))
                 yield from some

@@ -361,8 +361,9 @@ def test_an_error_of_the_input_comes_after_the_results_before_it(serve):
         with pytest.raises(InputError, match="sentence 2 is not Unicode"):
             list(client.translate(["a", "\ud800"]))
         for wrong_texts in ("not a list", {"en": ["names", "of columns"]}):
-            with pytest.raises(TypeError):
-                list(client.translate(wrong_texts))
+            for split in (False, True):
+                with pytest.raises(TypeError):  # at the call, before anything is asked for
+                    client.translate(wrong_texts, split_sentences=split)
         wrong: list[Any] = ["ab", ("a",), ("a", "b", "c"), ("a", 3)]
         for pair in wrong:
             with pytest.raises(TypeError, match=r"(pair|sentence|translation) 1: expected a"):
