@@ -12,6 +12,7 @@ from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunIn
 
 from rnnsearch_tf.digests import stream_digest
 from rnnsearch_tf.errors import InputError, input_errors
+from rnnsearch_tf.given_texts import Line
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import MODEL_FILES
 from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
@@ -84,11 +85,17 @@ class TranslatorHandler(ModelHandler):
         """Translate the lines of a batch's only chunk, in order."""
         limit = model.config.decoding.max_length
         [chunk] = batch
-        long = [line for line in chunk if len(line) > limit]  # a token has at least one byte
+        parts: list[tuple[int, Line]] = [  # with the number of their line
+            (number, line)
+            for number, line in enumerate(chunk)
+            if len(line) > limit  # a token has at least one byte
+        ]
         if self._options["split_sentences"]:
             splitter = SentenceSplitter(model.config.source_language)
-            long = [max(splitter.split(line), key=len).encode() for line in long]
-        count("truncated_lines", sum(length > limit for length in model.source_lengths(long)))
+            parts = [(number, one) for number, line in parts for one in splitter.split(line)]
+        lengths = model.source_lengths([part for _, part in parts])
+        cut = {number for (number, _), length in zip(parts, lengths, strict=True) if length > limit}
+        count("truncated_lines", len(cut))
         return [list(model.translate_windows(batch, **self._options))]
 
     def get_metrics_namespace(self) -> str:

@@ -125,6 +125,16 @@ def test_sentences_of_a_line(export_dir, tmp_path):
     assert translations(tmp_path / "out")["a.en"] == [" ".join(each), " ".join(each * 60)]
 
 
+def test_a_line_with_a_sentence_of_too_many_tokens_is_counted(export_dir, monkeypatch):
+    counted: dict[str, int] = {}
+    monkeypatch.setattr(translation, "count", counted.__setitem__)
+    handler = translation.TranslatorHandler(str(export_dir / "1"), 1, False, True)
+    longest = b"Gr" + b"r" * 3_000  # in bytes; a token
+    lines = [longest + b". He " + b"eats " * 501, longest + b". It is cold.", b"It is cold."]
+    handler.run_inference([lines], handler.load_model())
+    assert counted == {"truncated_lines": 1}
+
+
 def test_a_model_that_ships(tmp_path):
     (tmp_path / "a.en").write_text("The debate is closed.\n")
     paths = [f"--input={tmp_path}/a.en", f"--output={tmp_path}/out"]
