@@ -179,10 +179,8 @@ class _BoundedReads:
 
 
 def _records(file: IO[bytes], feature: str | None) -> Iterator[bytes]:
-    number = 0
     bounded_file: Any = _BoundedReads(file)
-    while (record := TFRecord.read_record(bounded_file)) is not None:
-        number += 1
+    for number, record in enumerate(iter(lambda: TFRecord.read_record(bounded_file), None), 1):
         yield record if feature is None else _value(record, feature, number)
 
 
