@@ -14,6 +14,8 @@ def test_windows_are_read_on_request():
     assert [next(stream), next(items), list(stream)] == [[0, 1, 2], 3, [[4, 5, 6]]]
     assert list(itertools.islice(windows(itertools.count(), 2), 2)) == [[0, 1], [2, 3]]
     assert list(windows([], 2)) == []
+    with pytest.raises(ValueError, match="0 at once: must be at least 1"):
+        next(windows("a", 0))
 
 
 @pytest.mark.parametrize("count", [4, 5])

@@ -270,29 +270,10 @@ class Translator:
         )
         return _collected(stream, len(lines), isinstance(text, Line), progress)
 
-    def translate_stream(
-        self,
-        lines: Iterable[Line],
-        *,
-        lines_at_once: int = LINES_AT_ONCE,
-        beam_size: int | None = None,
-        n_best: int = 1,
-        return_alignment: bool = False,
-        split_sentences: bool = False,
-        text_only: bool = False,
-    ) -> Iterator[Translation]:
-        """Translate any number of sentences as they come; as `translate_windows`.
-
-        `lines_at_once` lines are read before the first result.
-        """
-        yield from self.translate_windows(
-            text_windows(each_line(lines), lines_at_once),
-            beam_size=beam_size,
-            n_best=n_best,
-            return_alignment=return_alignment,
-            split_sentences=split_sentences,
-            text_only=text_only,
-        )
+    def translate_stream(self, lines: Iterable[Line], **options: Any) -> Iterator[Translation]:
+        """Translate any number of sentences as they come; options as of `translate_windows`."""
+        windows = text_windows(each_line(lines), LINES_AT_ONCE)
+        yield from self.translate_windows(windows, **options)
 
     def translate_windows(
         self,

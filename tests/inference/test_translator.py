@@ -206,7 +206,8 @@ def test_a_damaged_export(export_dir, tmp_path):
         Translator.load(tmp_path)
 
 
-def test_streams_are_read_as_they_are_translated(translator):
+def test_streams_are_read_as_they_are_translated(translator, monkeypatch):
+    monkeypatch.setattr(module, "LINES_AT_ONCE", 2)
     read: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -214,7 +215,7 @@ def test_streams_are_read_as_they_are_translated(translator):
             read.append(line)
             yield line
 
-    results = translator.translate_stream(lines(), lines_at_once=2)
+    results = translator.translate_stream(lines())
     assert [next(results).source for _ in range(3)] == SENTENCES[:3]
     assert len(read) == 4
     pairs = ((line, line) for line in itertools.cycle(SENTENCES))
@@ -342,7 +343,7 @@ def test_what_is_no_text_in_a_stream(translator, stream, given, said):
 
 def test_half_an_emoji_is_refused_after_the_lines_before_it(translator):
     half = json.loads('"Hi \\ud83d"')
-    results = translator.translate_stream(["It is cold.", half], lines_at_once=9)
+    results = translator.translate_stream(["It is cold.", half])
     assert next(results).text
     with pytest.raises(InputError, match="sentence 2 is not Unicode: surrogates not allowed"):
         next(results)
@@ -355,11 +356,6 @@ def test_half_an_emoji_is_refused_after_the_lines_before_it(translator):
             call()
     with pytest.raises(InputError, match="the prefix is not Unicode"):
         translator.complete("a", half)
-
-
-def test_no_lines_at_once(translator):
-    with pytest.raises(ValueError, match="0 at once: must be at least 1"):
-        list(translator.translate_stream(["a"], lines_at_once=0))
 
 
 def test_a_result_without_tokens_is_read_as_text(translator):
