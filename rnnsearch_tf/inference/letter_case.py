@@ -57,27 +57,19 @@ class LetterCaseCorrection(tf.Module):
         in_capitals, in_lower, is_other = (
             tf.strings.regex_full_match(lines, pattern) for pattern in patterns
         )
-        rows = tf.where(in_capitals | in_lower | ~is_other)[:, 0]
+        is_one_case = in_capitals | in_lower | ~is_other
 
         def corrected() -> tf.RaggedTensor:
-            given = tf.gather(lines, rows)
-            read = self._read(given, tf.gather(in_capitals, rows), tf.gather(in_lower, rows))
-            changed = tf.where(read != given)[:, 0]
-            places = tf.gather(rows, changed)
-            again = self._source.tokenizer.tokenize(tf.gather(read, changed))
+            read = self._read(lines, in_capitals, in_lower)
+            again = self._source.tokenizer.tokenize(read)
             # A line that was cut within a character has lost it: its words would be fewer.
-            has_same_words = self._count_words(again) == self._count_words(
-                tf.gather(tokens, places)
-            )
-            added = tokens.nrows() + tf.range(tf.size(changed, tf.int64), dtype=tf.int64)
-            order = tf.tensor_scatter_nd_update(
-                tf.range(tokens.nrows(), dtype=tf.int64),
-                places[:, tf.newaxis],
-                tf.where(has_same_words, added, places),
-            )
+            has_same_words = self._count_words(again) == self._count_words(tokens)
+            is_read = is_one_case & (read != lines) & has_same_words
+            rows = tf.range(tokens.nrows())
+            order = tf.where(is_read, tokens.nrows() + rows, rows)
             return tf.gather(tf.concat([tokens, again], axis=0), order)
 
-        return tf.cond(tf.size(rows) > 0, corrected, lambda: tokens)
+        return tf.cond(tf.reduce_any(is_one_case), corrected, lambda: tokens)
 
     def _count_words(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Return the number of the last word of sentences, string [B, None], from 0: int64 [B]."""
