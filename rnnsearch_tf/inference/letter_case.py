@@ -41,11 +41,14 @@ class LetterCaseCorrection(tf.Module):
     least two words with two adjacent capitals: one acronym is left alone. It is in title case if
     its words of four letters or more begin with capitals, and at least four of its words are pieces
     that are usually written otherwise: names of people and institutions are left alone.
+
+    Of a respelled line, the first `max_length` tokens are kept.
     """
 
-    def __init__(self, source: TextVectorizer):
+    def __init__(self, source: TextVectorizer, max_length: int):
         super().__init__()
         self._source = source
+        self._max_length = max_length
         ids = [i for i, x in enumerate(source.vocabulary.tokens) if _WHOLE_WORD.fullmatch(x)]
         pieces = self._spell(tf.constant(ids, tf.int64))
         self._ids = id_table(zip(lowercase(pieces).numpy(), ids, strict=True))
@@ -61,7 +64,7 @@ class LetterCaseCorrection(tf.Module):
 
         def corrected() -> tf.RaggedTensor:
             read = self._read(lines, in_capitals, in_lower)
-            again = self._source.tokenizer.tokenize(read)
+            again = self._source.read(read, self._max_length)
             # A line that was cut within a character has lost it: its words would be fewer.
             has_same_words = self._count_words(again) == self._count_words(tokens)
             is_read = is_one_case & (read != lines) & has_same_words

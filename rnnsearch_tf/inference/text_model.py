@@ -118,7 +118,7 @@ class TextModel(tf.Module):
         if not self.config.decoding.correct_spelling:
             return None
         if splits_words(self.source.tokenizer):
-            return LetterCaseCorrection(self.source)
+            return LetterCaseCorrection(self.source, self.config.decoding.max_length)
         return SpellingCorrection(self.source)
 
     def _replacement_of_unknown(

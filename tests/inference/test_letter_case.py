@@ -73,14 +73,14 @@ def test_a_line_in_one_case(source, given, read):
 def check(source: TextVectorizer, given: str, read: str) -> None:
     """Check what is read for a line among lines that stay."""
     tokenize = source.tokenizer.tokenize
-    corrected = LetterCaseCorrection(source).correct(tokenize(["The Man", given, "", "UN"]))
+    corrected = LetterCaseCorrection(source, 500).correct(tokenize(["The Man", given, "", "UN"]))
     assert corrected.to_list() == tokenize(["The Man", read, "", "UN"]).to_list()
 
 
 def test_tokens_of_other_lines_stay_as_they_are(source):
     letters = tf.RaggedTensor.from_row_lengths([b"\xe2\x96\x81", b"m", b"a", b"n"], [4])
     tokens = tf.concat([letters, source.tokenizer.tokenize(["AB CD", ""])], axis=0)
-    corrected = LetterCaseCorrection(source).correct(tokens)
+    corrected = LetterCaseCorrection(source, 500).correct(tokens)
     assert corrected[0].numpy().tolist() == tokens[0].numpy().tolist()
     assert source.tokenizer.detokenize(corrected).numpy().tolist() == [b"man", b"Ab cd", b""]
 
@@ -89,22 +89,30 @@ def test_a_line_that_was_cut_within_a_character_keeps_its_words(source):
     tokens = source.tokenizer.tokenize(["i saw spain €"])
     for length in range(1, tokens.row_lengths()[0] + 1):
         cut = tokens[:, :length]
-        read = LetterCaseCorrection(source).correct(cut)
+        read = LetterCaseCorrection(source, 500).correct(cut)
         counts = [source.tokenizer.words(each).row_lengths()[0] for each in (cut, read)]
         assert counts[0] == counts[1]
     assert source.tokenizer.detokenize(read)[0] == "I saw Spain €".encode()
 
 
+def test_a_line_is_not_longer_than_the_limit(source):
+    tokens = source.tokenizer.tokenize(["ÉÉ ÉÉ"])
+    length = int(tokens.row_lengths()[0])
+    for limit, expected in ((500, length + 3), (length, length)):
+        read = LetterCaseCorrection(source, limit).correct(tokens)
+        assert read.row_lengths().numpy().tolist() == [expected]
+
+
 def test_nothing_is_written_to_standard_error(source, capfd):
     """RE2 does, where a pattern takes too much memory."""
     tokens = source.tokenizer.tokenize(["The Commission has adopted the report. " * 9])
-    LetterCaseCorrection(source).correct(tokens)
+    LetterCaseCorrection(source, 500).correct(tokens)
     assert capfd.readouterr().err == ""
 
 
 def test_there_may_be_no_lines(source):
     tokens = source.tokenizer.tokenize(tf.zeros([0], tf.string))
-    assert LetterCaseCorrection(source).correct(tokens).to_list() == []
+    assert LetterCaseCorrection(source, 500).correct(tokens).to_list() == []
 
 
 def test_a_vocabulary_may_have_no_whole_words(tmp_path, source):
