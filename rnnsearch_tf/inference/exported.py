@@ -107,11 +107,12 @@ class Export:
             )
 
 
-def check_models(paths: Sequence[str | Path], weights: str) -> None:
+def check_models(paths: Sequence[str | Path], weights: str) -> Config:
     """Check a model directory, an export, or the model directories of an ensemble.
 
-    The values of the weights are not read. InputError if a folder is absent, incomplete or
-    damaged, or has other vocabularies than the first, or if its tokenizer is not installed.
+    Return the first one's settings; the values of the weights are not read. InputError if a folder
+    is absent, incomplete or damaged, or has other vocabularies than the first, or if its tokenizer
+    is not installed.
     """
     if len(paths) == 1 and (version := find_version(paths[0])):
         export = Export(version)
@@ -119,25 +120,21 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
         export.load_vocabularies()  # for its checks
         if weights != BEST:
             raise InputError(f"weights {weights}: an export has one set of weights")
-        return
+        return export.config
     if exports := [path for path in paths if find_version(path)]:
         raise InputError(f"{exports[0]} is an export: an ensemble takes model directories")
     directories = [ModelDirectory(path) for path in paths]
+    first = directories[0].load_config()
     for directory in directories:
         directory.load_vocabularies()  # for its checks
         directory.find_weights(weights)
-        config, first = directory.load_config(), directories[0].load_config()
+        config = directory.load_config()
         _check_tokenizer(config)
         if any(getattr(config, name) != getattr(first, name) for name in _IN_COMMON):
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
+    return first
 
 
 def _check_tokenizer(config: Config) -> None:
     if config.tokenizer == SENTENCEPIECE:
         require_package("tensorflow_text")
-
-
-def config_of(path: str | Path) -> Config:
-    """Read the settings of a model directory or an export."""
-    version = find_version(path)
-    return ModelDirectory(path).load_config() if version is None else Export(version).config

@@ -68,10 +68,9 @@ def load_text_model(
     paths = [find_model(one) for one in as_list(path)]
     if not paths:
         raise InputError("no model directory is given")
-    check_models(paths, weights)
+    config = check_models(paths, weights)
     directories = [ModelDirectory(one) for one in paths]
     first = directories[0]
-    config = first.load_config()
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
     aligner, lexicon = first.find_aligner(alignment), first.find_lexicon()

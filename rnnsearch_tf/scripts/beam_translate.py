@@ -2,7 +2,7 @@
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.inference.exported import check_models, config_of, find_version
+from rnnsearch_tf.inference.exported import check_models, find_version
 from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.scripts.shared.beam_flags import (
     PASSED_ON,
@@ -86,8 +86,7 @@ def run() -> int:
     if "://" not in model:
         model = str(find_model(model))
         model = shards.absolute(str(find_version(model) or model))
-        check_models([model], "best")
-        check_n_best(COMMAND, config_of(model).decoding)
+        check_n_best(COMMAND, check_models([model], "best").decoding)
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
     if len(set(patterns)) < len(patterns):
         raise UsageError("--input: a pattern is given twice")

@@ -85,6 +85,5 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
         return models[path if isinstance(path, str) else path[0]]
 
     monkeypatch.setattr(Translator, "load", load)
-    monkeypatch.setattr(chosen_models, "check_models", lambda paths, weights: None)
-    monkeypatch.setattr(chosen_models, "config_of", lambda path: Config())
+    monkeypatch.setattr(chosen_models, "check_models", lambda paths, weights: Config())
     return models

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.config import SENTENCEPIECE, AlignmentName, DecodingConfig
 from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.inference.exported import Export, check_models, config_of, find_version
+from rnnsearch_tf.inference.exported import Export, check_models, find_version
 from rnnsearch_tf.inference.lexicon_file import required
 from rnnsearch_tf.models.model_directory import MODEL_FILES, ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
@@ -57,8 +57,7 @@ def choose_models(command: Command, names: str | None = None) -> ChosenModels:
     """
     paths = model_folders(command, names)
     weights = command.flags.weights
-    check_models(paths, weights)
-    config = config_of(paths[0])
+    config = check_models(paths, weights)
     decoding = command.settings(config.decoding)
     if decoding.candidate_words and config.tokenizer == SENTENCEPIECE:
         raise UsageError(f"--candidate_words needs a model of words; {paths[0]} has subwords")
