@@ -96,7 +96,10 @@ class Export:
         return source, target
 
     def check_options(
-        self, decoding: DecodingConfig | None = None, alignment: str | None = None
+        self,
+        decoding: DecodingConfig | None = None,
+        alignment: str | None = None,
+        weights: str = BEST,
     ) -> None:
         """Raise an InputError if what is asked for is not the export's own."""
         if decoding not in (None, self.config.decoding):
@@ -105,6 +108,8 @@ class Export:
             raise InputError(
                 f"{self.path}: an export always uses its own alignment, {self.alignment}"
             )
+        if weights != BEST:
+            raise InputError(f"{self.path}: an export has one set of weights")
 
 
 def check_models(paths: Sequence[str | Path], weights: str) -> Config:
@@ -118,8 +123,7 @@ def check_models(paths: Sequence[str | Path], weights: str) -> Config:
         export = Export(version)
         _check_tokenizer(export.config)
         export.load_vocabularies()  # for its checks
-        if weights != BEST:
-            raise InputError(f"weights {weights}: an export has one set of weights")
+        export.check_options(weights=weights)
         return export.config
     if exports := [path for path in paths if find_version(path)]:
         raise InputError(f"{exports[0]} is an export: an ensemble takes model directories")

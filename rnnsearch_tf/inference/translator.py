@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
-from pathlib import Path
 from typing import Any, overload
 
 import tensorflow as tf
@@ -147,14 +146,13 @@ class Translator:
                 the first, lacks the requested aligner, or is an export that was made with
                 other options.
         """
-        version = exported.find_version(path) if isinstance(path, str | Path) else None
+        paths = as_list(path)
+        version = exported.find_version(paths[0]) if len(paths) == 1 else None
         if version is None:
-            origin = ", ".join(map(str, as_list(path)))
-            return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
-        if weights != BEST:
-            raise InputError(f"{version}: an export has one set of weights")
+            origin = ", ".join(map(str, paths))
+            return cls.of(load_text_model(paths, decoding, weights, alignment=alignment), origin)
         export = exported.Export(version)
-        export.check_options(decoding, alignment)
+        export.check_options(decoding, alignment, weights)
         # Making subword tokenizers loads the operations that the graph needs.
         tokenizers = tokenizers_for(export.config, version / exported.SUBWORDS)
         vocabularies = export.load_vocabularies()

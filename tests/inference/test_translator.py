@@ -193,6 +193,8 @@ def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
 def test_an_export_with_other_options_is_refused(export_dir):
     with pytest.raises(InputError, match="an export always uses its own decoding options"):
         Translator.load(export_dir, SEARCH)
+    with pytest.raises(InputError, match="an export has one set of weights"):
+        Translator.load([export_dir], weights="last")
 
 
 def test_a_damaged_export(export_dir, tmp_path):

@@ -41,8 +41,7 @@ class ChosenModels:
 
         if not (aligns or self.version):
             alignment = "attention"
-        path: str | list[str | Path] = self.paths[0] if len(self.paths) == 1 else [*self.paths]
-        return Translator.load(path, self.decoding, self.weights, alignment)
+        return Translator.load(self.paths, self.decoding, self.weights, alignment)
 
 
 def _digests(folder: Path, weights: str) -> dict[str, str]:
