@@ -28,7 +28,8 @@ _IN_COMMON = (  # of an ensemble's members
 def versions(export_dir: Path) -> dict[int, Path]:
     """Find the versions in a folder that a server watches, by number, as a server reads names."""
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
-    return {int(p.name): p for p in paths if p.name.isascii() and p.name.isdigit()}
+    numbered = (path for path in paths if path.name.isascii() and path.name.isdigit())
+    return {int(path.name): path for path in numbered if path.is_dir()}
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
