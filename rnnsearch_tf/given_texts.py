@@ -18,7 +18,7 @@ def decoded(line: Line) -> str:
     return line.decode(errors="replace") if isinstance(line, bytes) else line
 
 
-def is_series(values: Any) -> bool:
+def _is_series(values: Any) -> bool:
     """Whether iteration gives a value's elements, and not names, as of a data frame or a dict."""
     is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)
     return is_flat and hasattr(values, "__iter__")
@@ -31,15 +31,32 @@ def each_line(lines: Iterable[_Line], kind: Any = Line) -> Iterator[_Line]:
     """
     if isinstance(lines, Line):
         raise TypeError("expected an iterable of sentences, not a single sentence")
-    if not is_series(lines):
-        raise TypeError(f"expected an iterable of sentences, not {described(lines)}")
+    if not _is_series(lines):
+        raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
     return (checked_text(line, f"sentence {n:,}", kind) for n, line in enumerate(lines, 1))
+
+
+def checked_lines(text: Any) -> list[Line]:
+    """Return a list of the sentences, or of the single one.
+
+    TypeError if it is neither; InputError as `each_line`.
+    """
+    return list(each_line([text] if isinstance(text, Line) else _checked_list(text)))
+
+
+def _checked_list(values: Any) -> Any:
+    if not hasattr(values, "__len__") or not _is_series(values):
+        raise TypeError(
+            f"expected a sentence, a str, or a list of them, not {_described(values)}; the methods "
+            "that end in _stream take iterators"
+        )
+    return values
 
 
 def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
     """Return what is given; TypeError for another kind, InputError for a str that has no UTF-8."""
     if not isinstance(text, kind):
-        raise TypeError(f"{name}: expected a str, not {described(text)}")
+        raise TypeError(f"{name}: expected a str, not {_described(text)}")
     try:
         if isinstance(text, str):
             text.encode()
@@ -55,7 +72,7 @@ def each_pair(
     for number, pair in enumerate(pairs, 1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
-                f"pair {number:,}: expected a sentence and its translation, not {described(pair)}"
+                f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"
             )
         source, target = pair
         yield (
@@ -64,6 +81,20 @@ def each_pair(
         )
 
 
-def described(value: Any) -> str:
+def checked_pairs(source: Any, target: Any) -> list[tuple[Line, Target]]:
+    """Pair a sentence, or a list of them, with translations; InputError if there are not as many.
+
+    TypeError if the sentences or the translations are not strings.
+    """
+    lines = checked_lines(source)
+    targets = [target] if isinstance(target, Target) else _checked_list(target)
+    if isinstance(source, Line) and not isinstance(target, Target):
+        raise InputError("one sentence, but a list of translations")
+    if len(lines) != len(targets):
+        raise InputError(f"{len(lines):,} sentences, but {len(targets):,} translations")
+    return list(each_pair(zip(lines, targets, strict=True)))
+
+
+def _described(value: Any) -> str:
     """Show a value of the wrong type, for an error."""
     return f"{reprlib.repr(value)}, of type {type(value).__name__}"

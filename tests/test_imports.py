@@ -47,7 +47,7 @@ SUBPACKAGES = {
     "aligner": "__init__ hmm hmm_training hmm_aligner",
     "inference": """
         __init__ exported length_batching weight_storage prepared_weights lexicon_file spelling
-        letter_case unk_replacement n_best given_pairs words target_prefix text_model loading
+        letter_case unk_replacement n_best words target_prefix text_model loading
         side_by_side translator
     """,
     "evaluation": """

@@ -14,19 +14,19 @@ from typing import Any, overload
 
 import tensorflow as tf
 
+from rnnsearch_tf import given_texts
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig, check_names
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
-from rnnsearch_tf.given_texts import Line, Target, checked_text, decoded, each_line, each_pair
-from rnnsearch_tf.inference import exported, given_pairs
-from rnnsearch_tf.inference.given_pairs import checked_lines, padded, ragged
+from rnnsearch_tf.given_texts import Line, Target, decoded, each_line, each_pair
+from rnnsearch_tf.inference import exported
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
-from rnnsearch_tf.inference.words import Side, Words, in_words
+from rnnsearch_tf.inference.words import Side, Words, decoded_with_end, in_words, tokens_of_pairs
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -41,6 +41,7 @@ from rnnsearch_tf.results import (
 from rnnsearch_tf.terminal import printable
 from rnnsearch_tf.text.sentences import SentenceSplitter, joined
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
+from rnnsearch_tf.text.vectorizer import padded, ragged
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import text_windows
 
@@ -258,7 +259,7 @@ class Translator:
                 several translations, or alignments, of split text; sentencex is not installed.
             TypeError: the text is not a string.
         """
-        lines = checked_lines(text)
+        lines = given_texts.checked_lines(text)
         stream = self.translate_stream(
             lines,
             beam_size=beam_size,
@@ -344,7 +345,7 @@ class Translator:
             TypeError: the text or the prefix is not a string.
         """
         for name, line in (("the text", text), ("the prefix", prefix)):
-            checked_text(line, name)
+            given_texts.checked_text(line, name)
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
             raise InputError("this export has no completions; export with --completions")
@@ -430,7 +431,7 @@ class Translator:
                     read.words,
                     scores[i],
                     None,
-                    pieces=given_pairs.decoded_with_end(tokens) if side.has_subwords else (),
+                    pieces=decoded_with_end(tokens) if side.has_subwords else (),
                     word_scores=read.sums(own),
                     piece_scores=own if side.has_subwords else (),
                 )
@@ -542,9 +543,7 @@ class Translator:
         self, pairs: Sequence[tuple[Line, Target]]
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
         self._check_process()
-        tokenizers = self.source_tokenizer, self.target_tokenizer
-        max_length = self.config.decoding.max_length
-        return given_pairs.tokens_of_pairs(pairs, tokenizers, self.vocabularies[1], max_length)
+        return tokens_of_pairs(pairs, *self._sides, self.config.decoding.max_length)
 
     def _scored(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]
@@ -598,7 +597,7 @@ def _of_pairs(
     target: Targets,
     progress: bool,
 ) -> Any:
-    pairs = given_pairs.checked_pairs(source, target)
+    pairs = given_texts.checked_pairs(source, target)
     return _collected(stream(pairs), len(pairs), isinstance(source, Line), progress)
 
 

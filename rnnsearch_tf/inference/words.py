@@ -1,4 +1,4 @@
-"""Words in place of the model's tokens, where these are subwords: what people read."""
+"""Given pairs as the model's tokens, and words in place of subwords: what people read."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.given_texts import Line
-from rnnsearch_tf.inference.given_pairs import decoded_with_end, ragged
+from rnnsearch_tf.data.sentence_pairs import tokenize
+from rnnsearch_tf.given_texts import Line, Target
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.vectorizer import ragged
+from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 
 
 class Words(NamedTuple):
@@ -32,19 +33,19 @@ class Side:
     """One of the two languages of a model."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: Vocabulary):
-        self._tokenizer = tokenizer
-        self._vocabulary = vocabulary
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
         self.has_subwords = splits_words(tokenizer)
 
     def words(self, rows: Sequence[Sequence[Line]]) -> list[Words]:
         """Return the words of sentences whose tokens, without `</s>`, are given."""
         tokens = [decoded_with_end(row) for row in rows]
-        unknown = [self._vocabulary.unknown(row) for row in tokens]
+        unknown = [self.vocabulary.unknown(row) for row in tokens]
         if not self.has_subwords:
             return list(map(Words, tokens, unknown, (range(len(row)) for row in tokens)))
         pieces = ragged([row[:-1] for row in tokens])
-        words = self._tokenizer.words(pieces).to_list()
-        numbers = self._tokenizer.word_numbers(pieces).to_list()
+        words = self.tokenizer.words(pieces).to_list()
+        numbers = self.tokenizer.word_numbers(pieces).to_list()
         return [
             Words(
                 decoded_with_end(row),
@@ -53,6 +54,40 @@ class Side:
             )
             for row, of, positions in zip(words, numbers, unknown, strict=True)
         ]
+
+
+def tokens_of_pairs(
+    pairs: Sequence[tuple[Line, Target]], source: Side, target: Side, max_length: int
+) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
+    """Split sentences and translations into up to `max_length` tokens each, without `</s>`.
+
+    A result of `translate` keeps the tokens that it has.
+    """
+    results = [_tokens_or_text(given, target) for _, given in pairs]
+    texts = [result for result in results if not isinstance(result, Hypothesis)]
+    sources = tokenize([given for given, _ in pairs], source.tokenizer).to_list()
+    split = iter(tokenize(texts, target.tokenizer).to_list())
+    targets: list[Sequence[Line]] = [
+        (result.pieces or result.tokens)[:-1]
+        if isinstance(result, Hypothesis)
+        else next(split)[:max_length]
+        for result in results
+    ]
+    return [tokens[:max_length] for tokens in sources], targets
+
+
+def _tokens_or_text(given: Target, side: Side) -> Line | Hypothesis:
+    """Return a text, or a result's hypothesis; only its text if it lacks tokens of the model.
+
+    Tokens are another model's if the vocabulary lacks one of them.
+    """
+    result = given.hypotheses[0] if isinstance(given, Translation) else given
+    if not isinstance(result, Hypothesis):
+        return result
+    # A served model of subwords sends its words, which are no tokens of a model of words.
+    tokens, others = (result.pieces, ()) if side.has_subwords else (result.tokens, result.pieces)
+    has_tokens = tokens and not others and all(token in side.vocabulary for token in tokens)
+    return result if has_tokens else result.text
 
 
 def in_words(translations: list[Translation], source: Side, target: Side) -> list[Translation]:
@@ -82,6 +117,11 @@ def in_words(translations: list[Translation], source: Side, target: Side) -> lis
         )
         for translation, read in zip(translations, sources, strict=True)
     ]
+
+
+def decoded_with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
+    """Decode tokens and add `</s>`."""
+    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), SPECIAL_TOKENS[EOS])
 
 
 def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -1,10 +1,12 @@
 """Text to ids and back for one language, as graph ops; its vocabulary is a SavedModel's asset."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.given_texts import Line
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, UNK, Vocabulary
 
@@ -59,6 +61,16 @@ class TextVectorizer(tf.Module):
     def spell(self, ids: tf.Tensor) -> tf.Tensor:
         """Look up ids, int64 of any shape: tokens, string."""
         return self._tokens.lookup(ids)
+
+
+def ragged(tokens: Sequence[Sequence[Line]]) -> tf.RaggedTensor:
+    """Return B rows of tokens, string [B, None]."""
+    return tf.ragged.constant([list(row) for row in tokens], tf.string, ragged_rank=1)
+
+
+def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:
+    """Pad B rows of tokens with empty strings: string [B, T]."""
+    return ragged(tokens).to_tensor("")
 
 
 def unpadded(tokens: tf.Tensor) -> tf.RaggedTensor:
