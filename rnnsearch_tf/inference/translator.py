@@ -387,9 +387,7 @@ class Translator:
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
-        for window in text_windows(each_pair(pairs), LINES_AT_ONCE):
-            outputs = self._scored(*self._tokens(window))
-            yield from received_scores(outputs["score"].numpy())
+        return (given.score for given in self.score_words_stream(pairs))
 
     @overload
     def score_words(self, source: Line, target: Target, progress: bool = True) -> Hypothesis: ...

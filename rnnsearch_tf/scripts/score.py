@@ -53,12 +53,8 @@ def run() -> int:
     scores = [float(line.partition(SEPARATOR.encode())[0]) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     left = len(text.source) - len(scores)
-    scored: Iterator[float | Hypothesis] = (
-        translator.score_words_stream(pairs)
-        if COMMAND.flags.word_scores
-        else translator.score_stream(pairs)
-    )
-    output.write(_lines(output, output.counted(scored, "sentence pair", left), scores))
+    scored = output.counted(translator.score_words_stream(pairs), "sentence pair", left)
+    output.write(_lines(output, scored, scores))
     # Two blank lines have a score of 0, which is no probability of the model's.
     pairs_scored = [pair for pair in zip(*text, strict=True) if any(map(str.strip, pair))]
     if not pairs_scored:
@@ -78,12 +74,9 @@ def run() -> int:
     return int(output.has_failed)
 
 
-def _lines(
-    output: LineStream, stream: "Iterable[float | Hypothesis]", scores: list[float]
-) -> Iterator[str]:
+def _lines(output: LineStream, stream: Iterable[Hypothesis], scores: list[float]) -> Iterator[str]:
     for number, scored in enumerate(stream, output.done + 1):
-        score = scored if isinstance(scored, float) else scored.score
-        scores.append(score)
-        output.check(number, math.isfinite(score), "no finite score")
-        line = f"{score:.4f}"
-        yield line if isinstance(scored, float) else f"{line}{SEPARATOR}{scored_words(scored)}"
+        scores.append(scored.score)
+        output.check(number, math.isfinite(scored.score), "no finite score")
+        words = f"{SEPARATOR}{scored_words(scored)}" if COMMAND.flags.word_scores else ""
+        yield f"{scored.score:.4f}{words}"
