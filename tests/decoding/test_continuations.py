@@ -43,13 +43,16 @@ def assert_same(logits, before_words, before_eos, k, banned=(), find=best_contin
 
 
 @pytest.mark.parametrize("columns", [3, 13, 1000, 1009, 4999])  # 1009, 4999: prime
-@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize(
+    ("shape", "k"), [((2, 5), 1), ((2, 5), 3), ((2, 5), 7), ((41, 1), 1)], ids=str
+)  # the last: a greedy search
 @pytest.mark.parametrize("banned", [(), (0, 2), (2,)], ids=str)
-def test_they_are_the_best(columns, k, banned):
+def test_they_are_the_best(columns, shape, k, banned):
     random = np.random.default_rng(columns)
-    logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
-    before = random.normal(size=[2, 2, 5]).astype("float32")
-    before[0, 0, 3] = before[1, 1, 2] = -math.inf
+    logits = 3 * random.normal(size=[*shape, columns]).astype("float32")
+    logits[: shape[0] // 2, :, EOS] += 5  # where it may come first
+    before = random.normal(size=[2, *shape]).astype("float32")
+    before[0, ::5, -1] = before[1, 1::5, 0] = -math.inf
     assert_same(logits, before[0], before[1], k, banned)
 
 
@@ -70,27 +73,6 @@ def test_they_are_where_the_size_of_the_vocabulary_is_not_known(columns, banned)
     logits[:, :, :3] += 9
     before = random.normal(size=[2, 2, 5]).astype("float32")
     assert_same(logits, before[0], before[1], 3, banned, find)
-
-
-@pytest.mark.parametrize("columns", [3, 13, 1000, 1009])
-@pytest.mark.parametrize("banned", [(), (0, 2), (2,)], ids=str)
-def test_the_one_of_a_greedy_search_is_the_best(columns, banned):
-    random = np.random.default_rng(columns)
-    logits = 3 * random.normal(size=[41, 1, columns]).astype("float32")
-    logits[:20, :, EOS] += 5  # where it may come first
-    before = random.normal(size=[2, 41, 1]).astype("float32")
-    before[0, ::5] = before[1, 2::5] = -math.inf
-    assert_same(logits, before[0], before[1], 1, banned)
-
-
-@pytest.mark.parametrize("ill", [math.nan, math.inf])
-def test_ill_logits_of_a_greedy_search(ill):
-    logits = np.zeros([2, 1, 13], "float32")
-    logits[:, :, 5] = ill
-    before_eos = tf.constant([[0.0], [math.inf]])
-    found = best_continuations(tf.constant(logits), tf.zeros([2, 1]), before_eos, 1, EOS)
-    np.testing.assert_array_equal(found.log_probs, [[-math.inf], [math.inf]])
-    assert found.words[1, 0] == EOS
 
 
 def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():
@@ -132,3 +114,9 @@ def test_ill_logits_have_no_continuation_but_the_one_that_is_certain(ill):
     np.testing.assert_array_equal(found.parents, [[1, 2, 2, 2, 2]])
     np.testing.assert_array_equal(found.words, [[EOS, 0, 2, 3, 4]])
     np.testing.assert_allclose(found.log_probs, [[math.inf] + 4 * [-math.log(13)]], rtol=1e-6)
+    # Of a greedy search.
+    found = best_continuations(
+        tf.constant(logits[0, :2, None]), tf.zeros([2, 1]), tf.constant([[0.0], [math.inf]]), 1, EOS
+    )
+    np.testing.assert_array_equal(found.log_probs, [[-math.inf], [math.inf]])
+    assert found.words[1, 0] == EOS

@@ -46,15 +46,8 @@ def test_no_rows():
     assert blocks_of([], max_tokens=5) == []
 
 
-def test_in_a_graph_with_a_result_of_three_axes():
+def test_in_a_graph_with_a_ragged_result_of_three_axes():
     lengths = np.array([3, 1, 2, 5, 4])
-
-    @tf.function
-    def together(lengths: tf.Tensor) -> tf.Tensor:
-        def function(rows: tf.Tensor) -> tf.Tensor:
-            return tf.tile(tf.gather(lengths, rows)[:, None, None], [1, 7, 11])
-
-        return map_by_length(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
 
     @tf.function
     def ragged(lengths: tf.Tensor) -> tf.Tensor:
@@ -67,9 +60,6 @@ def test_in_a_graph_with_a_result_of_three_axes():
         empty = tf.RaggedTensor.from_row_splits(tf.zeros([0, 7], lengths.dtype), splits)
         return map_by_length(function, lengths, 6, empty).to_tensor()
 
-    result = together(tf.constant(lengths)).numpy()
-    assert result.shape == (5, 7, 11)
-    np.testing.assert_array_equal(result[:, 6, 10], lengths)
     result = ragged(tf.constant(lengths)).numpy()
     assert result.shape == (5, 5, 7)
     np.testing.assert_array_equal(result[:, :, 6].sum(axis=1), lengths**2)
