@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from test_unk_replacement import with_options
 
 from rnnsearch_tf.alignment.lexicon import write_lexicon
 from rnnsearch_tf.config import DecodingConfig
@@ -11,7 +12,6 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.models.translation_model import TranslationModel
 
 pytestmark = pytest.mark.slow
 
@@ -44,24 +44,15 @@ def lexicon(exact, tmp_path_factory) -> Path:
     return path
 
 
-def with_words(text_model: TextModel, decoding: DecodingConfig, lexicon: Path | None) -> TextModel:
-    """The same weights with other options."""
-    config = dataclasses.replace(text_model.config, decoding=decoding)
-    assert isinstance(text_model.model, TranslationModel)
-    return TextModel(
-        [text_model.model], config, text_model.source, text_model.target, lexicon=lexicon
-    )
-
-
 @pytest.fixture(scope="module")
 def few(exact, lexicon) -> TextModel:
-    return with_words(exact, FEW, lexicon)
+    return with_options(exact, FEW, lexicon)
 
 
 @pytest.mark.parametrize("beyond", [-4, 1000])  # -4: all but the last word are frequent ones
 def test_with_all_words_it_is_the_exact_search(exact, lexicon, beyond):
     count = len(exact.target.vocabulary) + beyond
-    whole = with_words(exact, dataclasses.replace(EXACT, candidate_words=count), lexicon)
+    whole = with_options(exact, dataclasses.replace(EXACT, candidate_words=count), lexicon)
     lines = SENTENCES[:4]  # they have a known word each, and so the last word
     for expected, found in zip(
         *(Translator.of(model).translate(lines, n_best=3) for model in (exact, whole)), strict=True
@@ -103,7 +94,7 @@ def test_prepared_weights_are_shared_where_options_need_the_same(few):
 
 
 def test_without_a_lexicon_there_are_none(exact):
-    translator = Translator.of(with_words(exact, EXACT, None))
+    translator = Translator.of(with_options(exact, EXACT))
     with pytest.raises(InputError, match="rnnsearch-lexicon learns it"):
         translator.with_options(candidate_words=10)
 

@@ -5,42 +5,27 @@ import dataclasses
 import one_signature
 import pytest
 import tensorflow as tf
+from test_spelling import CORRECTING, TYPED
+from test_unk_replacement import with_options, write_unknown
 
 from rnnsearch_tf.alignment.lexicon import write_lexicon
-from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.models.translation_model import TranslationModel
 
 pytestmark = pytest.mark.slow
 
-TYPED = ["The MAN wlil eta.", "  ", "She has sen the old caat in Pariss.", "Zork is coldd."]
-# Of the third line, the last token is left out.
-OPTIONS = DecodingConfig(
-    beam_size=2,
-    max_length=8,
-    max_length_ratio=2.0,
-    correct_spelling=True,
-    replace_unknown=True,
-    candidate_words=10,
-    bfloat16=True,
-)
+OPTIONS = dataclasses.replace(CORRECTING, replace_unknown=True, candidate_words=10, bfloat16=True)
 
 
 @pytest.fixture
 def text_model(model_dir, tmp_path) -> TextModel:
     """A model that writes many [UNK], and a lexicon with a word of its own for each source word."""
     plain = load_text_model(model_dir)
-    assert isinstance(plain.model, TranslationModel)
-    bias = plain.model.readout.b
-    bias.assign(bias.value + 3 * tf.one_hot(2, bias.shape[0]))
+    write_unknown(plain, 3)
     translations = {word: (f"{word}!",) for word in plain.source.vocabulary.tokens[3:]}
     write_lexicon(tmp_path / "lexicon.tsv", translations)
-    config = dataclasses.replace(plain.config, decoding=OPTIONS)
-    return TextModel(
-        [plain.model], config, plain.source, plain.target, lexicon=tmp_path / "lexicon.tsv"
-    )
+    return with_options(plain, OPTIONS, tmp_path / "lexicon.tsv")
 
 
 def test_they_are_in_a_saved_model(text_model, tmp_path):

@@ -142,13 +142,26 @@ SEARCH = DecodingConfig(beam_size=2, max_length_ratio=2.0)
 REPLACING = dataclasses.replace(SEARCH, replace_unknown=True)
 
 
+def with_options(text_model: TextModel, decoding: DecodingConfig, lexicon=None) -> TextModel:
+    """The same weights with other options."""
+    config = dataclasses.replace(text_model.config, decoding=decoding)
+    assert isinstance(text_model.model, TranslationModel)
+    vectorizers = text_model.source, text_model.target
+    return TextModel([text_model.model], config, *vectorizers, lexicon=lexicon)
+
+
+def write_unknown(text_model: TextModel, nats: float) -> None:
+    """Add to the logit of [UNK]."""
+    assert isinstance(text_model.model, TranslationModel)
+    bias = text_model.model.readout.b
+    bias.assign(bias.value + nats * tf.one_hot(2, bias.shape[0]))
+
+
 @pytest.fixture(scope="module")
 def writes_unknown(model_dir) -> TextModel:
     """The search's translations, all of whose known words but a few are made unlikely."""
     model = load_text_model(model_dir, SEARCH)
-    assert isinstance(model.model, TranslationModel)
-    bias = model.model.readout.b
-    bias.assign(bias.value + 4 * tf.one_hot(2, bias.shape[0]))
+    write_unknown(model, 4)
     return model
 
 
@@ -157,14 +170,6 @@ def test_that_there_is_no_lexicon_is_told(model_dir, capsys):
     assert "no lexicon, so source words replace [UNK]" in capsys.readouterr().err
     load_text_model(model_dir, SEARCH)
     assert "lexicon" not in capsys.readouterr().err
-
-
-def of(text_model: TextModel, decoding: DecodingConfig, lexicon=None) -> TextModel:
-    """The same weights with other options."""
-    config = dataclasses.replace(text_model.config, decoding=decoding)
-    assert isinstance(text_model.model, TranslationModel)
-    vectorizers = text_model.source, text_model.target
-    return TextModel([text_model.model], config, *vectorizers, lexicon=lexicon)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +181,7 @@ def lexicon(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def with_lexicon(writes_unknown, lexicon) -> TextModel:
-    return of(writes_unknown, REPLACING, lexicon)
+    return with_options(writes_unknown, REPLACING, lexicon)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +191,7 @@ def translated(with_lexicon) -> list[Translation]:
 
 def test_in_the_graph_the_text_alone_changes(writes_unknown, translated):
     plain, copied = (
-        Translator.of(of(writes_unknown, decoding)).translate(
+        Translator.of(with_options(writes_unknown, decoding)).translate(
             SENTENCES, n_best=2, return_alignment=True
         )
         for decoding in (SEARCH, REPLACING)
