@@ -5,6 +5,8 @@ TensorFlow nor Keras.
 """
 
 import importlib
+import importlib.util
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,10 +79,14 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
-        """Import a public name."""
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        """Import a public name, or a subpackage."""
+        if name in _MODULE_OF:
+            value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        elif name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}"):
+            value = importlib.import_module(f"{__name__}.{name}")
+        else:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
         globals()[name] = value
         return value
 

@@ -54,9 +54,18 @@ def test_every_public_name_is_there_and_its_own(name):
         assert value.__doc__
 
 
+def test_subpackages_are_attributes():
+    code = "import rnnsearch_tf; print(rnnsearch_tf.text.__name__, rnnsearch_tf.limits.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "rnnsearch_tf.text rnnsearch_tf.limits\n"
+
+
 def test_an_unknown_name_is_an_error():
     with pytest.raises(AttributeError, match="'rnnsearch_tf' has no attribute 'Transformer'"):
         rnnsearch_tf.Transformer  # type: ignore[attr-defined]  # noqa: B018
+    code = "import rnnsearch_tf; rnnsearch_tf.Translater"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("Did you mean: 'Translator'?\n")
     with pytest.raises(ImportError, match="cannot import name 'Transformer'"):
         from rnnsearch_tf import Transformer  # type: ignore[attr-defined]  # noqa: F401
 

@@ -242,7 +242,7 @@ class Translator:
             ([2, 1], '', 0.0)
 
         Args:
-            text: one sentence each.
+            text: one sentence each, of which the first `decoding.max_length` tokens are read.
             beam_size: hypotheses kept in the search; None: as configured.
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
@@ -269,10 +269,25 @@ class Translator:
         )
         return _collected(stream, len(lines), isinstance(text, Line), progress)
 
-    def translate_stream(self, lines: Iterable[Line], **options: Any) -> Iterator[Translation]:
-        """Translate any number of sentences as they come; options as of `translate_windows`."""
-        windows = text_windows(each_line(lines), LINES_AT_ONCE)
-        yield from self.translate_windows(windows, **options)
+    def translate_stream(
+        self,
+        lines: Iterable[Line],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
+        split_sentences: bool = False,
+        text_only: bool = False,
+    ) -> Iterator[Translation]:
+        """Translate any number of sentences as they come; as `translate_windows`."""
+        yield from self.translate_windows(
+            text_windows(each_line(lines), LINES_AT_ONCE),
+            beam_size=beam_size,
+            n_best=n_best,
+            return_alignment=return_alignment,
+            split_sentences=split_sentences,
+            text_only=text_only,
+        )
 
     def translate_windows(
         self,

@@ -103,7 +103,8 @@ class BahdanauAttention(PreciseLayer):
 
     Args:
         units: n', the number of hidden units of the alignment model.
-        initial_weights: "paper" (appendix B.1) or "glorot".
+        initial_weights: "paper" (appendix B.1) or "glorot". In the paper's, v_a is 0: all
+            weights α of a sentence are equal before the first update.
 
     Raises:
         ValueError: units below 1.

@@ -134,6 +134,9 @@ class TrainStep:
             loss = tf.add_n([self._loss_weights[name] * totals[name].sum for name in totals])
             loss /= tf.cast(sentences, loss.dtype)
         gradients = tape.gradient(loss, weights)
+        paired = zip(self._model.trainable_variables, gradients, strict=True)
+        if unused := [weight.path for weight, gradient in paired if gradient is None]:
+            raise ValueError(f"{', '.join(unused)}: the loss does not depend on these weights")
         return totals, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     def _compute_losses(self, part: dict[str, tf.Tensor]) -> dict[str, LossTotal]:

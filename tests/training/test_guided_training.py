@@ -93,6 +93,15 @@ def test_a_new_loss_is_a_function_and_a_weight(monkeypatch):
     assert float(update.gradient_norm) == pytest.approx(norm, rel=1e-5)
 
 
+def test_a_weight_that_the_loss_does_not_depend_on_is_named(monkeypatch):
+    model = built()
+    monkeypatch.setattr(
+        model, "compute_losses", lambda *_, **__: {"nll": LossTotal(tf.norm(model.readout.b), 1.0)}
+    )
+    with pytest.raises(ValueError, match="source_embedding/E, .*: the loss does not depend on"):
+        TrainStep(model, TrainingConfig(), 1)({"source": SOURCE, "target": TARGET}, 0)
+
+
 # --- a training run -------------------------------------------------------------------------------
 
 
