@@ -98,7 +98,7 @@ def test_a_weight_that_the_loss_does_not_depend_on_is_named(monkeypatch):
     monkeypatch.setattr(
         model, "compute_losses", lambda *_, **__: {"nll": LossTotal(tf.norm(model.readout.b), 1.0)}
     )
-    with pytest.raises(ValueError, match="source_embedding/E, .*: the loss does not depend on"):
+    with pytest.raises(ValueError, match=r"source_embedding/E, .*: the loss does not depend on"):
         TrainStep(model, TrainingConfig(), 1)({"source": SOURCE, "target": TARGET}, 0)
 
 
