@@ -5,8 +5,8 @@ TensorFlow nor Keras.
 """
 
 import importlib
-import importlib.util
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         """Import a public name, or a subpackage."""
         if name in _MODULE_OF:
             value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        elif name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}"):
+        elif name.isidentifier() and name[0] != "_" and find_spec(f"{__name__}.{name}"):
             value = importlib.import_module(f"{__name__}.{name}")
         else:
             message = f"module {__name__!r} has no attribute {name!r}"

@@ -1,7 +1,6 @@
 """`tf.function` without AutoGraph, `tf.data` without autotuning, Keras on TensorFlow."""
 
 import functools
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +8,6 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
-
-
-def _is_not_of_retracing(record: logging.LogRecord) -> bool:
-    return "tf.function retracing" not in record.getMessage()
-
-
-# Each model and set of options has functions of its own, which TensorFlow takes for one, retraced.
-logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
 
 # Loops and branches are operations already: AutoGraph would only delay the start.
 graph_function = functools.partial(tf.function, autograph=False)

@@ -30,7 +30,7 @@ def write_weights(
     number of updates that made the weights. OSError if the file cannot be written.
     """
     optimizer = getattr(model, "optimizer", None)
-    model.optimizer = None  # which Keras would write, too, for a model that was compiled
+    model.optimizer = None  # which Keras would write, too
     try:
         model.save_weights(path)
     finally:

@@ -1,6 +1,7 @@
 """rnnsearch-translate: text in, translations out, line by line."""
 
 import dataclasses
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -133,10 +134,13 @@ def _closest(
 
     Of equals, the first is kept. The first translation is that of line `done`, from 0.
     """
+    from rnnsearch_tf.data.parallel_corpus import CHANGED
     from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
 
     tokens = language_tokens(references)
-    for result, reference in zip(translations, references[done:], strict=True):
+    for result, reference in itertools.zip_longest(translations, references[done:]):
+        if result is None or reference is None:
+            raise InputError(CHANGED)
         texts = [hypothesis.text for hypothesis in result.hypotheses]
         scores = METRICS["bleu"].sentence_scores(texts, [reference] * len(texts), tokens)
         chosen = result.hypotheses[scores.index(max(scores))]

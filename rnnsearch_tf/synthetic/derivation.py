@@ -65,7 +65,7 @@ class Derivation:
     """Derives one sentence, at random."""
 
     def __init__(self, generator: random.Random) -> None:
-        # Each draw is by one `random()`: `choice` and `randint` would make another corpus.
+        # Each draw is one `random()`, in Python 3.10 to 3.13; `choice` would make another corpus.
         self._draw = generator.choices
         self._links = count()
 

@@ -93,7 +93,7 @@ def gpu_advice(strategy: tf.distribute.Strategy) -> str:
         return f": TensorFlow cannot use this machine's {unusable}; {_GPU_ADVICE}"
     if isinstance(strategy, tf.distribute.MirroredStrategy):
         replicas = strategy.num_replicas_in_sync
-        return f": --strategy={MIRRORED} has found no GPU (replicas on the CPU: {replicas})"
+        return f": --strategy={MIRRORED} has found no GPU and uses the CPU as {replicas} devices"
     return ""
 
 

@@ -89,6 +89,7 @@ def _alignment_figure(pair: Alignment, families: list[str]) -> "Figure":
             f"α is [{rows}, {columns}], but there are {len(words[1])} target and {len(words[0])} "
             "source tokens"
         )
+    from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.figure import Figure
 
     figure = Figure((columns * _CELL, rows * _CELL), dpi=_RESOLUTION)
@@ -101,7 +102,8 @@ def _alignment_figure(pair: Alignment, families: list[str]) -> "Figure":
     style: dict[str, Any] = {"parse_math": False, "fontfamily": families, "fontsize": _POINTS}
     axes.set_xticks(range(columns), above, rotation=90, **style)
     axes.set_yticks(range(rows), beside, **style)
-    bounds = figure.get_tightbbox()  # of cells and words, in inches; the cells begin at 0
+    # Of cells and words, in inches; the cells begin at 0. A renderer of its own is a small one.
+    bounds = figure.get_tightbbox(RendererAgg(1, 1, _RESOLUTION))
     left, top = _MARGIN - bounds.x0, _MARGIN + bounds.y1 - rows * _CELL
     width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
     figure.set_size_inches(width, height)

@@ -145,10 +145,9 @@ def test_models_after_each_other_are_traced_without_a_warning():
 from rnnsearch_tf.scripts.shared.command import quiet_start
 with quiet_start():
     import tensorflow as tf
-    from rnnsearch_tf.tf_functions import graph_function
 
 class Model:
-    @graph_function
+    @tf.function
     def search(self):
         return tf.constant(1)
 

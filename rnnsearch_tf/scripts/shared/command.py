@@ -6,6 +6,7 @@ import errno
 import functools
 import gc
 import itertools
+import logging
 import os
 import platform
 import signal
@@ -377,6 +378,11 @@ def _is_exhaustion(error: Exception) -> bool:
     )
 
 
+def _is_not_of_retracing(record: logging.LogRecord) -> bool:
+    """Whether a warning is not about tf.function retracing, which several models cause."""
+    return "tf.function retracing" not in record.getMessage()
+
+
 @contextlib.contextmanager
 def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
@@ -392,6 +398,7 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     # Without it, a process takes all memory of all GPUs, and none is left for another.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
+    logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)
     if _DEBUG not in os.environ:
