@@ -52,7 +52,10 @@ def copy_weights(source: Path, target: Path, dtype: str) -> None:
     # HDF5 crashes on a full disk.
     check_space(target, 100_000 + 5 * np.dtype(dtype).itemsize * count_values(source) // 4)
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
-        for path, item in _arrays(file).items():
+        for path, item in _items(file):
+            if isinstance(item, h5py.Group):
+                copy.create_group(path)
+                continue
             with np.errstate(over="ignore"):
                 array = item[()].astype(dtype)
             if not np.isfinite(array).all():
@@ -116,20 +119,31 @@ def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:
     """Return the data sets by their paths.
 
     ValueError for anything that a weights file does not need. HDF5 can store an array in another
-    file, in chunks, or compressed.
+    file, in chunks, compressed, or under several names; Keras has read some of these.
     """
-    links: dict[str, Any] = {}
-    file.visititems_links(links.__setitem__)  # into each group once
-    arrays = {}
-    for path, link in links.items():
-        if not isinstance(link, h5py.HardLink):
-            raise ValueError(f"{path} is a link")  # Keras would open its file before it refuses
-        item = file[path]
+    arrays, seen = {}, set()
+    for path, item in _items(file):
+        if item in seen:
+            raise ValueError(f"{path} is there under another name, too")
+        seen.add(item)
         if isinstance(item, h5py.Dataset):
-            if item.chunks or item.is_virtual or item.external or item.dtype not in _DTYPES:
+            properties = item.id.get_create_plist()
+            is_plain = properties.get_layout() == h5py.h5d.CONTIGUOUS
+            if not is_plain or properties.get_external_count() or item.dtype not in _DTYPES:
                 raise ValueError(f"{path} is not a plain array of float32 or float16")
             arrays[path] = item
     return arrays
+
+
+def _items(group: h5py.Group, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Iterate over all groups and data sets and their paths, a group before its members."""
+    for name in sorted(group):
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{path}{name} is a link")
+        item = group[name]
+        yield path + name, item
+        if isinstance(item, h5py.Group):
+            yield from _items(item, f"{path}{name}/")
 
 
 def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:

@@ -192,6 +192,13 @@ def external_link(file: h5py.File) -> None:
     file[f"{READOUT}/4"] = h5py.ExternalLink(elsewhere(file), "array")
 
 
+def external_group(file: h5py.File) -> None:
+    with h5py.File(Path(file.filename).with_name("other.h5"), "w") as other:
+        file.copy("layers/maxout_deep_output", other)
+    del file["layers/maxout_deep_output"]
+    file["layers/maxout_deep_output"] = h5py.ExternalLink("other.h5", "maxout_deep_output")
+
+
 def virtual(file: h5py.File) -> None:
     layout = h5py.VirtualLayout((19, 7), "f4")
     layout[:] = h5py.VirtualSource(elsewhere(file), "array", (19, 7))
@@ -203,13 +210,25 @@ def soft_link(file: h5py.File) -> None:
     file[f"{READOUT}/4"] = h5py.SoftLink("/array")
 
 
+def second_name(file: h5py.File) -> None:
+    del file["layers/encoder/forward_cell/vars/1"]
+    file["layers/encoder/forward_cell/vars/1"] = file["layers/encoder/forward_cell/vars/0"]
+
+
+def cycle(file: h5py.File) -> None:
+    file["layers/encoder/again"] = file["layers"]
+
+
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
         (external, "4 is not a plain array"),
         (virtual, "4 is not a plain array"),
         (external_link, "4 is a link"),
+        (external_group, "layers/maxout_deep_output is a link"),
         (soft_link, "4 is a link"),
+        (second_name, "forward_cell/vars/1 is there under another name, too"),
+        (cycle, "is there under another name, too"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="i1"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="f8"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", compression="gzip"), "4 is not a plain"),
