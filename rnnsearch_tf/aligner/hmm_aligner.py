@@ -142,6 +142,8 @@ class HmmAligner(tf.Module):
                 parts = _checked(dict(file))
         except (FileNotFoundError, PermissionError) as error:
             raise InputError(f"{path}: {error.strerror}") from error
+        except MemoryError as error:
+            raise InputError(f"{path}: damaged, or too large for the memory") from error
         except Exception as error:  # NumPy and zipfile do not tell all that they raise
             raise InputError(f"{path}: not an aligner, or damaged") from error
         return cls(*parts)

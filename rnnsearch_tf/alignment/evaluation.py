@@ -1,4 +1,4 @@
-"""Comparison of methods of linking words on gold links."""
+"""Scores of methods of linking words, and a table of them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

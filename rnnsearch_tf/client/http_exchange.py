@@ -76,9 +76,11 @@ class HttpExchange:
     def _read(self, response: http.client.HTTPResponse, call: Call) -> bytes:
         pieces = []
         size = 0
-        while piece := response.read(_PIECE_BYTES):
-            pieces.append(piece)
-            size += len(piece)
+        buffer = memoryview(bytearray(_PIECE_BYTES))
+        # `read` would read all that comes after a chunk of a negative size.
+        while length := response.readinto(buffer):
+            pieces.append(bytes(buffer[:length]))
+            size += length
             self._check_size(size)
             call.check()
         content = b"".join(pieces)

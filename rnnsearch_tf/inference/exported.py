@@ -26,10 +26,9 @@ _IN_COMMON = (  # of an ensemble's members
 
 
 def versions(export_dir: Path) -> dict[int, Path]:
-    """Find the versions in a folder that a server watches, by number, as a server reads names."""
+    """Find names of versions in a folder that a server watches, by number, as a server does."""
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
-    numbered = (path for path in paths if path.name.isascii() and path.name.isdigit())
-    return {int(path.name): path for path in numbered if path.is_dir()}
+    return {int(p.name): p for p in paths if p.name.isascii() and p.name.isdigit()}
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
@@ -53,8 +52,10 @@ def find_version(path: str | Path) -> Path | None:
     path = home_path(path)
     if (path / _GRAPH).exists():
         return path
-    numbered = {} if ModelDirectory(path).is_complete() else versions(path)
-    return numbered[max(numbered)] if numbered else None
+    if ModelDirectory(path).is_complete():
+        return None
+    folders = {number: folder for number, folder in versions(path).items() if folder.is_dir()}
+    return folders[max(folders)] if folders else None
 
 
 class Export:

@@ -42,7 +42,8 @@ class LetterCaseCorrection(tf.Module):
     its words of four letters or more begin with capitals, and at least four of its words are pieces
     that are usually written otherwise: names of people and institutions are left alone.
 
-    Of a respelled line, the first `max_length` tokens are kept.
+    A respelled line is cut to `max_length` tokens; if that would take a whole word, the line is
+    read as it was written.
     """
 
     def __init__(self, source: TextVectorizer, max_length: int):

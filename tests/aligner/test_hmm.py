@@ -163,7 +163,7 @@ def test_an_array_that_no_memory_holds_is_refused(tmp_path) -> None:
     header = {"descr": "<i8", "fortran_order": False, "shape": (10**13,)}
     with zipfile.ZipFile(path, "w") as archive, archive.open("keys.npy", "w") as file:
         np.lib.format.write_array_header_1_0(file, header)
-    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
+    with pytest.raises(InputError, match=r"aligner\.npz: damaged, or too large for the memory"):
         HmmAligner.load(path)
 
 

@@ -1,4 +1,4 @@
-"""Methods compared on gold links, and the tables of it."""
+"""Scores of methods of linking words, and the table of them."""
 
 import json
 

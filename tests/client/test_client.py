@@ -429,7 +429,7 @@ def test_a_client_needs_no_tensorflow(serve, tmp_path):
     """It runs where only what docs/installation.md names for a client is installed."""
     code = """
 import sys
-for name in ("tensorflow", "keras", "h5py", "sacrebleu", "matplotlib", "tensorboard"):
+for name in ("tensorflow", "keras", "h5py", "sacrebleu", "matplotlib", "tensorboard", "urllib3"):
     sys.modules[name] = None  # as if it were not installed
 from rnnsearch_tf.scripts import client as script
 for flag in (f"--input={sys.argv[2]}", "--status"):

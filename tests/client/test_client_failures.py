@@ -469,6 +469,19 @@ def test_json_that_is_no_answer(body):
         assert "the answer" in failure(AnswerError, url)
 
 
+@pytest.mark.parametrize("size", [b"-1", b"-5"])
+def test_a_chunk_of_a_negative_size(size):
+    """`http.client` reads until the server ends, or fails without an error of its own."""
+
+    def answer(connection, number, over):
+        read_request(connection)
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head + size + b"\r\n" + json.dumps(OUTPUTS).encode())
+
+    with raw_server(answer) as url:
+        assert "the answer ended early" in failure(AnswerError, url)
+
+
 def test_an_answer_is_not_unpacked():
     """A few bytes could become gigabytes."""
     body = gzip.compress(json.dumps(OUTPUTS).encode())
