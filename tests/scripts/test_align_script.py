@@ -198,9 +198,10 @@ def test_scores_in_json(capsys, gold, tmp_path):
 def test_search_options_hold_for_both_models(gold, monkeypatch):
     load, lengths = Translator.load, {}
 
-    def recorded(path, decoding, weights, alignment):
+    def recorded(paths, decoding, weights, alignment):
+        [path] = paths
         lengths[path] = decoding.max_length
-        return load(path, decoding, weights, alignment)
+        return load(paths, decoding, weights, alignment)
 
     monkeypatch.setattr(Translator, "load", recorded)
     assert evaluate.run([*gold, "--reverse_model_dir=fr-en", "--max_length=77"]) == 0

@@ -103,7 +103,7 @@ def two_devices(tmp_path_factory, flags) -> Path:
             fit_folder=folder / "fit",
         )
     )
-    assert "replicas on the CPU: 2" in written
+    assert "uses the CPU as 2 devices" in written
     assert "resuming from" in written and "ckpt-1: epoch 1, batch 5" in written
     return folder
 
@@ -111,7 +111,7 @@ def two_devices(tmp_path_factory, flags) -> Path:
 def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, flags, one_device):
     three = tmp_path / "three"
     (said,) = finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
-    assert "replicas on the CPU: 3" in said
+    assert "uses the CPU as 3 devices" in said
     assert_same_weights(three, one_device)
     losses = [
         [record["train_guided_alignment_loss"] for record in ModelDirectory(path).read_log()]
