@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rnnsearch_tf.progress import open_line
+
 LEFT_BEHIND = "rnnsearch-"  # begins the name of a thread that a command does not wait for
 _GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
 _HANDLED = 0  # no signal's number
@@ -42,6 +44,8 @@ def raised() -> Iterator[None]:
 
 def _raise(number: int, frame: Any) -> None:
     del frame
+    if number == signal.SIGINT and number not in _pending:
+        open_line()
     if _is_held.is_set():
         _pending.append(number)
         return
@@ -63,6 +67,8 @@ def deferred() -> Iterator[list[int]]:
     def receive(number: int, frame: Any) -> None:
         del frame
         received.append(number)
+        if number == signal.SIGINT:
+            open_line()
         _tell_handled()  # first, for `_watch` may already see the earlier handler
         # A terminal that closes sends SIGHUP twice: the shell does, and the kernel.
         _set({n: handler for n, handler in earlier.items() if n != _HANGUP})
@@ -165,6 +171,8 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
                 continue
             # While training has its own handler, a signal waits for the end of an update.
             if signal.getsignal(number) is _raise and not _is_handled(reader):
+                if number == signal.SIGINT:
+                    open_line()
                 for last_word in _last_words:
                     with contextlib.suppress(Exception):  # the process ends in any case
                         last_word()

@@ -22,6 +22,7 @@ _LOG_SECONDS = 20.0
 
 _lock = threading.RLock()  # bars of several threads are on one terminal
 _bars: "Bars | None" = None  # those that are on the terminal
+_line_is_open = False  # it ends in ^C
 
 
 def say(line: str) -> None:
@@ -36,8 +37,23 @@ def say(line: str) -> None:
     if len(text) > width and _is_terminal():
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):
+        fresh_line()
         text = "\n" * line.startswith("\n") + text
         print(text, file=sys.stderr, flush=True)
+
+
+def open_line() -> None:
+    """Remember that the terminal shows ^C, unless there is a bar, which erases it at its end."""
+    global _line_is_open
+    _line_is_open = _bars is None
+
+
+def fresh_line() -> None:
+    """End the line on which a terminal shows ^C."""
+    global _line_is_open
+    if _line_is_open and _is_terminal():
+        print(file=sys.stderr)
+    _line_is_open = False
 
 
 def _is_terminal() -> bool:

@@ -25,7 +25,7 @@ from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, Config, check_ch
 from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
-from rnnsearch_tf.progress import close_bars
+from rnnsearch_tf.progress import close_bars, fresh_line
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path, identity
 from rnnsearch_tf.scripts.shared.help_text import Requirement, help_text
 from rnnsearch_tf.scripts.shared.text_output import drop_unwritten, open_closed_streams
@@ -342,13 +342,11 @@ class Command:
     def warn(self, message: str) -> None:
         """Write one line to standard error."""
         with contextlib.suppress(OSError):  # it may be on a full disk
+            fresh_line()
             print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
 
     def _interrupted(self, number: int) -> int:
         name = signal.Signals(number).name
-        if name == "SIGINT" and sys.stderr.isatty():
-            with contextlib.suppress(OSError):
-                print(file=sys.stderr)  # after the ^C that the terminal shows
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
