@@ -64,7 +64,7 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
 def drawing(command: Command) -> Iterator[None]:
     """Give warnings, as of fonts, as the command's own."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of libraries to their callers
-        warnings.simplefilter("default", UserWarning)  # also where Python is told to raise them
+        warnings.simplefilter("default")  # also where Python is told to raise them
+        warnings.simplefilter("ignore", DeprecationWarning)  # between libraries
         warnings.showwarning = lambda message, *_: command.warn(str(message))
         yield
