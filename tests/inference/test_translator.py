@@ -154,9 +154,9 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
     (tmp_path / "10").mkdir()
     assert find_version(tmp_path) == tmp_path / "10"
     (tmp_path / "0011").mkdir()  # version 11 to a server
-    (tmp_path / "20").touch()  # no folder
+    (tmp_path / "20").touch()  # no folder, but in the way of a new one
     assert find_version(tmp_path) == tmp_path / "0011"
-    assert new_version(tmp_path) == tmp_path / "12"
+    assert new_version(tmp_path) == tmp_path / "21"
     assert find_version(tmp_path / "none") is None
     (tmp_path / "config.json").touch()
     assert find_version(tmp_path) is None  # a model directory
