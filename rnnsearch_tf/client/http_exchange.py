@@ -11,7 +11,7 @@ from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure
 
-_PIECE_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 16  # allocated for each call, of which most answers are smaller
 _CLOSED = (BrokenPipeError, ConnectionAbortedError, ConnectionResetError, ssl.SSLEOFError)
 _OTHER_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host, of another IP address
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")

@@ -130,15 +130,15 @@ def check_models(paths: Sequence[str | Path], weights: str) -> Config:
     if exports := [path for path in paths if find_version(path)]:
         raise InputError(f"{exports[0]} is an export: an ensemble takes model directories")
     directories = [ModelDirectory(path) for path in paths]
-    first = directories[0].load_config()
+    configs: list[Config] = []
     for directory in directories:
         directory.load_vocabularies()  # for its checks
         directory.find_weights(weights)
-        config = directory.load_config()
-        _check_tokenizer(config)
-        if any(getattr(config, name) != getattr(first, name) for name in _IN_COMMON):
+        configs.append(directory.load_config())
+        _check_tokenizer(configs[-1])
+        if any(getattr(configs[-1], name) != getattr(configs[0], name) for name in _IN_COMMON):
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
-    return first
+    return configs[0]
 
 
 def _check_tokenizer(config: Config) -> None:
