@@ -7,6 +7,7 @@ median of the repetitions and, in brackets, their range.
 
 import argparse
 import json
+import os
 import shlex
 import statistics
 import subprocess
@@ -119,7 +120,10 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
 
 def _run(command: Sequence[str]) -> list[dict[str, Any]]:
     """Run a command, and read the lines of JSON that it prints."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    environment = {"TF_ENABLE_ONEDNN_OPTS": "1", **os.environ}  # as for `rnnsearch-train`
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, env=environment, encoding="utf-8", check=False
+    )
     if done.returncode:
         raise SystemExit(f"status {done.returncode}: {shlex.join(command)}")
     lines = (line.removeprefix("RESULT ") for line in done.stdout.splitlines())
