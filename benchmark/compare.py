@@ -7,7 +7,6 @@ median of the repetitions and, in brackets, their range.
 
 import argparse
 import json
-import os
 import shlex
 import statistics
 import subprocess
@@ -111,7 +110,7 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
             for script in ("training_speed.py", "search_speed.py"):
                 ours = [sys.executable, str(_FOLDER / script), "--workload", workload, *peers]
                 if script == "training_speed.py":
-                    ours += ["--dtype_policy", policy]
+                    ours = ["env", "TF_ENABLE_ONEDNN_OPTS=1", *ours, "--dtype_policy", policy]
                 elif precision:  # models search in float32, or with this option
                     ours += ["--bfloat16"]
                 yield _OURS, policy, ours
@@ -120,10 +119,7 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
 
 def _run(command: Sequence[str]) -> list[dict[str, Any]]:
     """Run a command, and read the lines of JSON that it prints."""
-    environment = {"TF_ENABLE_ONEDNN_OPTS": "1", **os.environ}  # as for `rnnsearch-train`
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, env=environment, encoding="utf-8", check=False
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=False)
     if done.returncode:
         raise SystemExit(f"status {done.returncode}: {shlex.join(command)}")
     lines = (line.removeprefix("RESULT ") for line in done.stdout.splitlines())

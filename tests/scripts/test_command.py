@@ -1,8 +1,6 @@
 """The frame of the console scripts: flags of a fixed choice, in help and when they are wrong."""
 
 import importlib
-import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 import rnnsearch_tf
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts import export, reproduce, train
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
 
 Color = Literal["red", "green"]
@@ -174,16 +172,6 @@ with quiet_start():
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "no AVX" if debug else "")
-
-
-@pytest.mark.parametrize(("machine", "given"), [("x86_64", None), ("x86_64", "0"), ("arm64", None)])
-def test_onednn_is_used_on_x86_unless_the_environment_says_otherwise(monkeypatch, machine, given):
-    monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(os, "environ", {} if given is None else {"TF_ENABLE_ONEDNN_OPTS": given})
-    with quiet_start():
-        pass
-    expected = given or ("1" if machine == "x86_64" else None)
-    assert os.environ.get("TF_ENABLE_ONEDNN_OPTS") == expected
 
 
 def test_no_garbage_is_collected_while_tensorflow_loads():

@@ -395,9 +395,6 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # Without it, a process takes all memory of all GPUs, and none is left for another.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    if platform.machine() == "x86_64":
-        # TensorFlow's default on newer processors; on others, it is a little faster, too.
-        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
