@@ -110,7 +110,7 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
             for script in ("training_speed.py", "search_speed.py"):
                 ours = [sys.executable, str(_FOLDER / script), "--workload", workload, *peers]
                 if script == "training_speed.py":
-                    ours = ["env", "TF_ENABLE_ONEDNN_OPTS=1", *ours, "--dtype_policy", policy]
+                    ours += ["--dtype_policy", policy]
                 elif precision:  # models search in float32, or with this option
                     ours += ["--bfloat16"]
                 yield _OURS, policy, ours

@@ -14,9 +14,9 @@ import one_line
 import workloads
 
 from rnnsearch_tf import threads
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.config import OptimizerName, TrainingConfig
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.startup import prepare_for_training
 from rnnsearch_tf.training.train_step import TrainStep
 
 _LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--optimizer", choices=list(_LEARNING_RATES), default="adam")
     parser.add_argument("--jit_compile", action="store_true", help="compile the update by XLA")
     arguments = parser.parse_args()
-    prepare_for_training()  # as `rnnsearch-train`
+    keep_freed_memory()  # as `rnnsearch-train`
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     if not arguments.jit_compile:

@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # only earlier modules of their subpackage. A new module is put after all that it imports.
 SUBPACKAGES = {
     "": """
-        __init__ startup errors extras terminal tables limits json_files result_html results
+        __init__ allocation errors extras terminal tables limits json_files result_html results
         given_texts bars progress interrupts windows tensor_types digests config presets
         tf_functions threads provenance files
     """,

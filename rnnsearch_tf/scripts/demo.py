@@ -1,9 +1,9 @@
 """rnnsearch-demo: both models on the built-in grammar, end to end, in minutes."""
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
-from rnnsearch_tf.startup import prepare_for_training
 
 COMMAND = Command(
     "rnnsearch-demo",
@@ -26,7 +26,7 @@ COMMAND.define(
 def run() -> None:
     """Run the demonstration."""
     require_package("matplotlib")
-    prepare_for_training()
+    keep_freed_memory()
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
         from rnnsearch_tf.threads import limit_for_halves

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.config import (
     FILLED_IN,
     Config,
@@ -23,7 +24,6 @@ from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.startup import prepare_for_training
 from rnnsearch_tf.training.checks import check_inputs, check_same
 
 COMMAND = Command(
@@ -84,7 +84,7 @@ def run() -> int:
     check_subword_flags(COMMAND, config)
     check_inputs(config, has_validation_set=True, has_alignments=False)
     texts = _texts(config.languages)
-    prepare_for_training()
+    keep_freed_memory()
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
         from rnnsearch_tf.threads import limit_for_halves

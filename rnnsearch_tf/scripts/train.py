@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.config import (
     FILLED_IN,
     FORMAT,
@@ -41,7 +42,6 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags, read_settings_file
-from rnnsearch_tf.startup import prepare_for_training
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
@@ -168,7 +168,7 @@ def run() -> int:
     validation = valid_files.read() if valid_files else None
     if cluster is not None:
         say(f"worker {cluster.index}, waiting for all {len(cluster.workers)}")
-    prepare_for_training()
+    keep_freed_memory()
     with quiet_start(backend):
         from rnnsearch_tf import threads
         from rnnsearch_tf.provenance import lacks_bfloat16

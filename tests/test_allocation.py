@@ -1,4 +1,4 @@
-"""What makes training faster is set before TensorFlow starts, unless the environment has it."""
+"""Memory that is freed and allocated again is the same, which the system has cleared before."""
 
 import os
 import platform
@@ -7,11 +7,9 @@ import sys
 
 import pytest
 
-from rnnsearch_tf import startup
-
 PROGRAM = """
 import resource
-from rnnsearch_tf.startup import keep_freed_memory
+from rnnsearch_tf.allocation import keep_freed_memory
 
 keep_freed_memory()
 before = None
@@ -37,17 +35,9 @@ def test_freed_memory_is_kept(settings, is_kept):
 
 @pytest.mark.parametrize(("system", "library"), [("linux", ""), ("darwin", "glibc")])
 def test_another_c_library_is_left_alone(monkeypatch, system, library):
+    from rnnsearch_tf import allocation
+
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
-    monkeypatch.setattr(startup.ctypes, "CDLL", lambda name: pytest.fail("it was called"))
-    startup.keep_freed_memory()
-
-
-@pytest.mark.parametrize(("machine", "given"), [("x86_64", None), ("x86_64", "0"), ("arm64", None)])
-def test_onednn_is_used_on_x86(monkeypatch, machine, given):
-    monkeypatch.setattr(startup, "keep_freed_memory", lambda: None)
-    monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(os, "environ", {} if given is None else {"TF_ENABLE_ONEDNN_OPTS": given})
-    startup.prepare_for_training()
-    expected = given or ("1" if machine == "x86_64" else None)
-    assert os.environ.get("TF_ENABLE_ONEDNN_OPTS") == expected
+    monkeypatch.setattr(allocation.ctypes, "CDLL", lambda name: pytest.fail("it was called"))
+    allocation.keep_freed_memory()
