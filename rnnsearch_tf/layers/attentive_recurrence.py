@@ -22,7 +22,13 @@ from rnnsearch_tf.layers.gated_recurrence import (
     gated_update_gradient,
     previous_states,
 )
-from rnnsearch_tf.layers.precision import outer_product, product, product_of_each, split_columns
+from rnnsearch_tf.layers.precision import (
+    outer_product,
+    product,
+    product_of_each,
+    spaced,
+    split_columns,
+)
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
@@ -85,14 +91,15 @@ class _Kept(NamedTuple):
 def _unroll(
     inputs: Any, start: Any, annotations: Any, keys: Any, weights: Weights, mask: Any, dtype: str
 ) -> tuple[Any, Outputs, _Kept]:
-    W_a_U_gates, C, U = (ops.cast(w, dtype) for w in weights[:3])
+    W_a_U_gates, C, U = (spaced(ops.cast(w, dtype)) for w in weights[:3])
+    widths = [w.shape[-1] for w in weights[:2]]
     units = keys.shape[-1]  # n'
 
     def step(state: Any, word_inputs: Any) -> Any:
-        query, recurrent = split_columns(product(state, W_a_U_gates), units)
+        query, recurrent = split_columns(product(state, W_a_U_gates, columns=widths[0]), units)
         alignment = align(ops.expand_dims(query, 1), keys, weights.v_a, mask)  # [B, 1, Tx]
         context = ops.squeeze(product_of_each(alignment, annotations), 1)
-        inputs_i = word_inputs + product(context, C)
+        inputs_i = word_inputs + product(context, C, columns=widths[1])
         gate_inputs, candidate_inputs = split_columns(inputs_i, 2 * state.shape[-1])
         state, gates = gated_update(gate_inputs + recurrent, candidate_inputs, state, U)
         return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))
@@ -127,7 +134,7 @@ def _gradient(
         ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ, likewise ∂U_z and ∂U_r of ∂a_zi and ∂a_ri
         ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂ã_i [r_i ∘ s_{i-1}]ᵀ
     """
-    W_a_U_gates_T, C_T, U_T = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
+    W_a_U_gates_T, C_T, U_T = (spaced(ops.cast(ops.transpose(w), dtype)) for w in weights[:3])
     before = previous_states(outputs.states, start)
 
     def step(carry: Any, position: Any) -> Any:
@@ -137,12 +144,14 @@ def _gradient(
             grad_state + upstream_i.states, state, gates, U_T
         )
         grad_inputs = ops.concatenate([grad_gates, grad_candidate], axis=-1)
-        grad_context = upstream_i.contexts + product(grad_inputs, C_T)
+        products = product(grad_inputs, C_T, columns=annotations.shape[-1])
+        grad_context = upstream_i.contexts + products
         grad_alignment = product_of_each(ops.expand_dims(grad_context, 1), annotations, True)
         grad_alignment = upstream_i.alignments + ops.squeeze(grad_alignment, 1)
         grad_energies, w, grad_v = align_gradient(grad_alignment, alignment, query, keys)
         grad_query = -weights.v_a * ops.sum(w, axis=1)
-        grad_state += product(ops.concatenate([grad_query, grad_gates], axis=-1), W_a_U_gates_T)
+        grads = ops.concatenate([grad_query, grad_gates], axis=-1)
+        grad_state += product(grads, W_a_U_gates_T, columns=state.shape[-1])
         carry = grad_state, w_sum + w, grad_v_sum + grad_v
         return carry, (grad_inputs, grad_query, grad_context, grad_energies)
 

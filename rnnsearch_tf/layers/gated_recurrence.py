@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from rnnsearch_tf.layers.precision import outer_product, product, split_columns
+from rnnsearch_tf.layers.precision import outer_product, product, spaced, split_columns
 from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.tensor_types import Float, Tensor
 
@@ -29,7 +29,7 @@ def gated_update(
     gate_inputs: Float[Tensor, "*rows two_n"],  # a_z and a_r, with U_z s and U_r s in them
     candidate_inputs: Float[Tensor, "*rows n"],  # a
     state: Float[Tensor, "*rows n"],  # s
-    U: Float[Tensor, "n n"],  # of the candidate, stored transposed
+    U: Float[Tensor, "n _"],  # of the candidate, stored transposed; may be `spaced`
     real: Float[Tensor, "*rows 1"] | None = None,  # 0 where z is closed and the state is kept
 ) -> tuple[Float[Tensor, "*rows n"], Gates]:
     """Return the next state of a gated unit, and its gates.
@@ -42,7 +42,7 @@ def gated_update(
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
     if real is not None:
         z *= real
-    candidate = ops.tanh(candidate_inputs + product(r * state, U))
+    candidate = ops.tanh(candidate_inputs + product(r * state, U, columns=state.shape[-1]))
     return state + z * (candidate - state), Gates(z, r, candidate)
 
 
@@ -50,7 +50,7 @@ def gated_update_gradient(
     upstream: Float[Tensor, "R n"],
     state: Float[Tensor, "R n"],
     gates: Gates,
-    U_T: Float[Tensor, "n n"],  # transposed once more
+    U_T: Float[Tensor, "n _"],  # transposed once more; may be `spaced`
 ) -> tuple[Float[Tensor, "R n"], Float[Tensor, "R two_n"], Float[Tensor, "R n"]]:
     """Return the gradients of the state, of the gates' inputs and of the candidate's.
 
@@ -64,7 +64,7 @@ def gated_update_gradient(
     z, r, candidate = gates
     through_z = upstream * z
     grad_candidate = through_z * (1 - ops.square(candidate))
-    grad_reset_state = product(grad_candidate, U_T)
+    grad_reset_state = product(grad_candidate, U_T, columns=state.shape[-1])
     through_reset = grad_reset_state * r
     grad_z = through_z * (1 - z) * (candidate - state)
     grad_r = through_reset * (1 - r) * state
@@ -100,12 +100,13 @@ def gated_recurrence(
 def _unroll(
     inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool, real: Any
 ) -> tuple[Any, Gates]:
-    U_gates, U = ops.cast(U_gates, dtype), ops.cast(U, dtype)
+    U_gates, U = (spaced(ops.cast(weights, dtype)) for weights in (U_gates, U))
+    units = start.shape[-1]
 
     def step(state: Any, position: Any) -> Any:
         inputs_t, *real_t = position
-        gate_inputs, candidate_inputs = split_columns(inputs_t, 2 * state.shape[-1])
-        gate_inputs = gate_inputs + product(state, U_gates)
+        gate_inputs, candidate_inputs = split_columns(inputs_t, 2 * units)
+        gate_inputs = gate_inputs + product(state, U_gates, columns=2 * units)
         state, gates = gated_update(gate_inputs, candidate_inputs, state, U, *real_t)
         return state, (state, gates)
 
@@ -124,7 +125,8 @@ def _gradient(
     reverse: bool,
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, U_gates and U; `grad_x` is ∂L/∂x."""
-    U_gates_T, U_T = (ops.cast(ops.transpose(weights), dtype) for weights in (U_gates, U))
+    weights = (ops.cast(ops.transpose(matrix), dtype) for matrix in (U_gates, U))
+    U_gates_T, U_T = map(spaced, weights)
     before = previous_states(states, start, reverse)
 
     def step(grad_state: Any, position: Any) -> Any:
@@ -132,7 +134,7 @@ def _gradient(
         grad_state, grad_gates, grad_candidate = gated_update_gradient(
             grad_state + upstream_t, state, gates_t, U_T
         )
-        grad_state += product(grad_gates, U_gates_T)
+        grad_state += product(grad_gates, U_gates_T, columns=state.shape[-1])
         return grad_state, ops.concatenate([grad_gates, grad_candidate], axis=-1)
 
     three_n = ops.concatenate([start, start, start], axis=-1)

@@ -9,7 +9,7 @@ from keras import ops
 from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.deep_output import Columns, MaxoutDeepOutput
 from rnnsearch_tf.layers.gated_recurrence import gated_update
-from rnnsearch_tf.layers.precision import joined, product, split_columns
+from rnnsearch_tf.layers.precision import joined, product, spaced, split_columns
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 _MAX_TABLE = 1 << 24  # numbers: 64 MiB
@@ -73,6 +73,7 @@ class StepWeights(NamedTuple):
     vectors: Any  # E [K, m]
     word_matrices: Parts | None  # W_z and W_r, W, V_o [m, _]; None with tables
     biases: Parts  # in the dtype of the variables
+    # The next four are from `spaced`, which may append columns.
     U_gates: Any  # U_z and U_r [n, 2n]
     U: Any  # of the proposed state [n, n]
     U_o: Any  # [n, 2l]
@@ -108,10 +109,10 @@ class StepWeights(NamedTuple):
             vectors=None if has_tables else factor(E),
             word_matrices=None if has_tables else matrices,
             biases=biases,
-            U_gates=factor(cell.U_z, cell.U_r),
-            U=factor(cell.U),
-            U_o=factor(readout.U_o),
-            context_matrix=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
+            U_gates=spaced(factor(cell.U_z, cell.U_r)),
+            U=spaced(factor(cell.U)),
+            U_o=spaced(factor(readout.U_o)),
+            context_matrix=spaced(factor(cell.C_z, cell.C_r, cell.C, readout.C_o)),
             columns=Columns(factor(readout.W_o), readout.b) if all_words else None,
             rows=factor(readout.rows) if tabulate and not all_words else None,
         )
@@ -230,11 +231,13 @@ class TranslationStep:
     def _update(self, state: Tensor, word: Parts, gates: Tensor, candidate: Tensor) -> Tensor:
         """f(s, E y, c), with [C_z C_r] c and C c."""
         weights = self._weights
-        gate_inputs = product(state, weights.U_gates) + word.gates + gates
+        products = product(state, weights.U_gates, columns=2 * self._units)
+        gate_inputs = products + word.gates + gates
         return gated_update(gate_inputs, word.candidate + candidate, state, weights.U)[0]
 
     def _outputs(self, carried: Carried, word: Parts, looked: _Looked) -> StepOutputs:
-        pairs = product(carried.state, self._weights.U_o) + word.pairs + looked.parts.pairs  # t̃_i
+        products = product(carried.state, self._weights.U_o, columns=2 * self._readout.units)
+        pairs = products + word.pairs + looked.parts.pairs  # t̃_i
         hidden = self._readout.activate(pairs, looked.products)
         return StepOutputs(carried, hidden, looked.alignment)
 
@@ -250,7 +253,8 @@ class TranslationStep:
 
     def _context_products(self, context: Tensor) -> Tensor:
         """Compute [C_z C_r C C_o] c, or of h_j; a lexical model's E x stays at the end."""
-        products = product(context, self._weights.context_matrix)
+        columns = 3 * self._units + 2 * self._readout.units
+        products = product(context, self._weights.context_matrix, columns=columns)
         if self._readout.lexical is None:
             return products
         return ops.concatenate([products, context[..., -self._readout.units :]], axis=-1)

@@ -19,7 +19,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import dtype_policy, executed_graph
+from rnnsearch_tf.layers.precision import dtype_policy, executed_graph, product, spaced
 from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
@@ -265,6 +265,18 @@ def readout(**weights: object) -> MaxoutDeepOutput:
     layer.build((None, 1), (None, 1), (None, 1))
     put(layer, **weights)
     return layer
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype", "padded"),
+    [(512, "float32", 528), (1024, "float32", 1040), (500, "float32", 500), (512, "bfloat16", 512)],
+)
+def test_columns_that_a_product_drops_again(columns, dtype, padded):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    matrix = ops.cast(np.arange(4 * columns, dtype="float32").reshape(4, columns) / 1e3, dtype)
+    y = product(x, spaced(matrix), columns=columns)
+    assert spaced(matrix).shape == (4, padded)
+    np.testing.assert_allclose(y, product(x, matrix), rtol=1e-5, atol=1e-5)
 
 
 def test_maxout_takes_adjacent_pairs():

@@ -72,9 +72,14 @@ def gradients(total, given) -> list[np.ndarray]:
     return [gradient.numpy() for gradient in compute(*given)]
 
 
-def test_they_are_those_of_automatic_differentiation(case, monkeypatch):
+@pytest.mark.parametrize("is_spaced", [False, True])
+def test_they_are_those_of_automatic_differentiation(case, monkeypatch, is_spaced):
     total, given = case
-    own = gradients(total, given)
+    with monkeypatch.context() as patches:
+        for module in (gated_recurrence, attentive_recurrence):
+            if is_spaced:
+                patches.setattr(module, "spaced", lambda matrix: tf.pad(matrix, ((0, 0), (0, 16))))
+        own = gradients(total, given)
     for module in (gated_recurrence, attentive_recurrence):
         # Without a gradient of its own, what is left is the loop itself.
         monkeypatch.setattr(module.ops, "custom_gradient", lambda f: lambda *x: f(*x)[0])
