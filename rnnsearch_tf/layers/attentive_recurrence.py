@@ -150,8 +150,8 @@ def _gradient(
         grad_alignment = upstream_i.alignments + ops.squeeze(grad_alignment, 1)
         grad_energies, w, grad_v = align_gradient(grad_alignment, alignment, query, keys)
         grad_query = -weights.v_a * ops.sum(w, axis=1)
-        grads = ops.concatenate([grad_query, grad_gates], axis=-1)
-        grad_state += product(grads, W_a_U_gates_T, columns=state.shape[-1])
+        grad_products = ops.concatenate([grad_query, grad_gates], axis=-1)
+        grad_state += product(grad_products, W_a_U_gates_T, columns=state.shape[-1])
         carry = grad_state, w_sum + w, grad_v_sum + grad_v
         return carry, (grad_inputs, grad_query, grad_context, grad_energies)
 
