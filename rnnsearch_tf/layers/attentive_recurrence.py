@@ -92,14 +92,14 @@ def _unroll(
     inputs: Any, start: Any, annotations: Any, keys: Any, weights: Weights, mask: Any, dtype: str
 ) -> tuple[Any, Outputs, _Kept]:
     W_a_U_gates, C, U = (spaced(ops.cast(w, dtype)) for w in weights[:3])
-    widths = [w.shape[-1] for w in weights[:2]]
+    width = weights.W_a_U_gates.shape[-1]
     units = keys.shape[-1]  # n'
 
     def step(state: Any, word_inputs: Any) -> Any:
-        query, recurrent = split_columns(product(state, W_a_U_gates, columns=widths[0]), units)
+        query, recurrent = split_columns(product(state, W_a_U_gates, columns=width), units)
         alignment = align(ops.expand_dims(query, 1), keys, weights.v_a, mask)  # [B, 1, Tx]
         context = ops.squeeze(product_of_each(alignment, annotations), 1)
-        inputs_i = word_inputs + product(context, C, columns=widths[1])
+        inputs_i = word_inputs + product(context, C, columns=word_inputs.shape[-1])
         gate_inputs, candidate_inputs = split_columns(inputs_i, 2 * state.shape[-1])
         state, gates = gated_update(gate_inputs + recurrent, candidate_inputs, state, U)
         return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))

@@ -100,7 +100,7 @@ def gated_recurrence(
 def _unroll(
     inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool, real: Any
 ) -> tuple[Any, Gates]:
-    U_gates, U = (spaced(ops.cast(weights, dtype)) for weights in (U_gates, U))
+    U_gates, U = (spaced(ops.cast(w, dtype)) for w in (U_gates, U))
     units = start.shape[-1]
 
     def step(state: Any, position: Any) -> Any:
@@ -125,8 +125,7 @@ def _gradient(
     reverse: bool,
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, U_gates and U; `grad_x` is ∂L/∂x."""
-    weights = (ops.cast(ops.transpose(matrix), dtype) for matrix in (U_gates, U))
-    U_gates_T, U_T = map(spaced, weights)
+    U_gates_T, U_T = (spaced(ops.cast(ops.transpose(w), dtype)) for w in (U_gates, U))
     before = previous_states(states, start, reverse)
 
     def step(grad_state: Any, position: Any) -> Any:
