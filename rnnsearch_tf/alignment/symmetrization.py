@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from rnnsearch_tf.alignment.links import Links
+from rnnsearch_tf.config import check_choice
 
 Symmetrization = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
@@ -26,8 +27,9 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
         grow-diag-final-and:  the same, but both their words must have none.
 
     Links are tried by target position and then source position, as in Moses' symal; the result
-    depends on this order.
+    depends on this order. ValueError for another method.
     """
+    check_choice("method", method, SYMMETRIZATIONS)
     if method == "union":
         return forward | reverse
     if method == "intersection":

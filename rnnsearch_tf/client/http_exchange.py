@@ -6,12 +6,17 @@ import socket
 import ssl
 from typing import NamedTuple
 
+import rnnsearch_tf
 from rnnsearch_tf.client.address import Address, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure
 
 _PIECE_BYTES = 1 << 16  # allocated for each call, of which most answers are smaller
+_HEADERS = {
+    "Content-Type": "application/json",
+    "User-Agent": f"rnnsearch_tf/{rnnsearch_tf.__version__}",  # as gRPC sends its own
+}
 _CLOSED = (BrokenPipeError, ConnectionAbortedError, ConnectionResetError, ssl.SSLEOFError)
 _OTHER_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host, of another IP address
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
@@ -50,7 +55,7 @@ class HttpExchange:
                 call.check()
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     method = "GET" if body is None else "POST"
-                    connection.request(method, path, body, {"Content-Type": "application/json"})
+                    connection.request(method, path, body, _HEADERS)
                 response = connection.getresponse()
                 content = self._read(response, call)
             call.check()

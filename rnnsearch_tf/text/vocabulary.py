@@ -96,11 +96,13 @@ class Vocabulary:
         return tuple(position for position, i in enumerate(self.encode(tokens[:-1])) if i == UNK)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Look up ids, up to `</s>` or padding."""
+        """Look up ids, up to `</s>` or padding; IndexError for an id that no token has."""
         tokens = []
         for i in ids:
             if i in (EOS, PAD):
                 break
+            if not 0 <= i < len(self):
+                raise IndexError(f"id {i}: the vocabulary has ids from 0 to {len(self) - 1}")
             tokens.append(self.tokens[i])
         return tokens
 

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,12 @@ GROWN = BOTH | {(1, 2), (2, 2)}
 )
 def test_by_hand(how, expected):
     assert symmetrize(FORWARD, REVERSE, how) == expected
+
+
+def test_a_method_that_there_is_not():
+    method: Any = "grow"
+    with pytest.raises(ValueError, match=r"^method 'grow': choose one of intersection, union, "):
+        symmetrize(FORWARD, REVERSE, method)
 
 
 def test_links_grow_from_grown_links_in_every_direction():

@@ -27,6 +27,7 @@ from scripted_model import (
     over_http,
 )
 
+import rnnsearch_tf
 from rnnsearch_tf.client import (
     AddressError,
     AnswerError,
@@ -659,10 +660,14 @@ def test_messages_larger_than_a_grpc_server_takes():
 
 
 def test_messages_larger_than_an_http_server_takes():
+    agents = []
+
     class Small(HttpHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
+            agents.append(self.headers["User-Agent"])
             self.send_error(413)
 
     with over_http(handler=Small) as served:
         assert "a smaller batch_size may help: HTTP 413" in failure(MessageSizeError, served.url)
+    assert agents == [f"rnnsearch_tf/{rnnsearch_tf.__version__}"]

@@ -61,6 +61,9 @@ def test_words_to_ids_and_back():
     assert vocabulary.decode([4, 2, 3, 1, 4, 0]) == ["b", "[UNK]", "a"]
     assert vocabulary.decode([3, 0, 4]) == ["a"]
     assert vocabulary.decode([3, 4]) == ["a", "b"]
+    for no_id in (-1, 5):
+        with pytest.raises(IndexError, match=f"^id {no_id}: the vocabulary has ids from 0 to 4$"):
+            vocabulary.decode([3, no_id])
 
 
 # --- files ----------------------------------------------------------------------------------------
