@@ -26,7 +26,11 @@ serving=$(pinned "tensorflow/serving:$tag")
 nginx=$(pinned nginx:1.30-alpine)
 prometheus=$(pinned prom/prometheus:v3.5.0)
 grafana=$(pinned grafana/grafana:12.2.0)
-others=$(grep -Ev '^(TF_SERVING|NGINX|PROMETHEUS|GRAFANA)_IMAGE=' .env 2>/dev/null || :)
+others=
+if [ -e .env ]; then
+    # grep ends with 1 without other lines, and with 2 if it cannot read the file.
+    others=$(grep -Ev '^(TF_SERVING|NGINX|PROMETHEUS|GRAFANA)_IMAGE=' .env) || [ $? -eq 1 ] || exit 1
+fi
 new=$(mktemp ./.env.XXXXXX) # other lines may hold a password: mktemp's file is private
 trap 'rm -f "$new"' EXIT
 cat >"$new" <<END

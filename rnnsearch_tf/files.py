@@ -75,8 +75,15 @@ def real_path(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def is_url(path: str | Path) -> bool:
+    """Whether a path begins with gs:// or the like, of which a `Path` keeps one slash."""
+    return re.match(r"[A-Za-z][\w+.-]+:/", str(path)) is not None  # one letter is a drive
+
+
 def home_path(path: str | Path) -> Path:
-    """Return a path with the user's home in place of a ~ in front."""
+    """Return a path with the user's home in place of a ~ in front; InputError for a URL."""
+    if is_url(path):
+        raise InputError(f"{path}: a URL, not a path on this machine")
     return Path(os.path.expanduser(path))
 
 

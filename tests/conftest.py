@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -140,10 +141,19 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 10, 10)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Give a process of pytest-xdist, and all that it starts, a folder for temporary files."""
+    if hasattr(config, "workerinput"):
+        tempfile.tempdir = tempfile.mkdtemp(prefix="rt")  # short, for sockets are in it
+        os.environ["TMPDIR"] = tempfile.tempdir
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave a process of pytest-xdist, which has told all: to free its graphs takes a while."""
     if hasattr(config, "workerinput"):
+        # What exits like this, or is killed, leaves the files that AutoGraph has written.
+        shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
         os._exit(0)
 
 

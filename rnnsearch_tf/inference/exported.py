@@ -34,6 +34,8 @@ def versions(export_dir: Path) -> dict[int, Path]:
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
     """Return the folder of a new version to be exported, by default one above the highest."""
     export_dir = home_path(export_dir)
+    if (export_dir / _GRAPH).exists():
+        raise InputError(f"{export_dir} is an export; name the folder of versions that it is in")
     if version is None:
         version = 1 + max(versions(export_dir), default=0)
     if version < 1:

@@ -30,10 +30,12 @@ def write_kit(folder: str | Path) -> None:
     """
     check_kit_folder(folder)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     kits = [place for place in _PLACES if (place / "docker-compose.yml").exists()]
     if not kits:
         raise InputError("this installation lacks the files of the kit: install it with pip")
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)  # the servers read it as users of their own, whatever the umask
     # Made within the folder, which may be a mount point or a link, and moved up when it is whole.
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
         try:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.files import is_url
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import (
     align,
     client,
@@ -26,6 +28,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     OUTPUT_LINES,
+    REMOTE_PATH,
     check_path,
 )
 
@@ -111,6 +114,18 @@ def test_what_cannot(run, tmp_path, monkeypatch):
     for flag in unwritable:  # where root is told that it may
         began, line = run(flag)
         assert not began and ": /proc: cannot be written: " in line
+
+
+def test_a_url_makes_no_folder_of_its_name():
+    for path in ("gs://bucket/model", "s3:/bucket", "hdfs://host:9000/x"):
+        said = re.escape(f"--model_dir {path}: a URL, not a path on this machine")
+        with pytest.raises(UsageError, match=said):
+            check_path("model_dir", OUTPUT_FOLDER, path)
+        check_path("input", REMOTE_PATH, path)
+        with pytest.raises(InputError, match=f"^{Path(path)}: a URL, not a path on this machine$"):
+            ModelDirectory(Path(path))
+    for path in ("C:/models", "gs:", "./gs:/x", "a b:/c"):
+        assert not is_url(path)
 
 
 def test_a_home_that_the_shell_has_not_written_out():

@@ -86,6 +86,11 @@ def test_versions_count_up_and_stay(folder):
     assert sorted(versions(folder)) == [1, 10, 11]
 
 
+def test_a_version_gets_no_version_of_its_own(folder, model_dir, capsys):
+    assert script.run([f"--model_dir={model_dir}", f"--export_dir={folder / '1'}"]) == 1
+    assert f"{folder / '1'} is an export; name the folder of versions" in capsys.readouterr().err
+
+
 def test_the_card_says_what_was_exported(folder, model_dir):
     card = json.loads((folder / "1" / "model.json").read_text("utf-8"))
     config = json.loads((model_dir / "config.json").read_text("utf-8"))

@@ -1,5 +1,6 @@
 """The files for TensorFlow Serving, which `rnnsearch-export --kit` writes."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     with pytest.raises(InputError, match="is not empty"):  # what came after the command's check
         kit.write_kit(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_servers_read_it_whatever_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        kit.write_kit(tmp_path / "new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o755
 
 
 def test_what_a_macs_finder_leaves_is_nothing(tmp_path):

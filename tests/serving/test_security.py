@@ -224,6 +224,14 @@ def test_images_are_pinned(tmp_path):
     assert (tmp_path / ".env").read_text() == f"{pinned}{others}\n"
 
 
+def test_where_other_lines_cannot_be_read_images_are_not_pinned(tmp_path):
+    (tmp_path / ".env").mkdir()  # which grep cannot read, even as root
+    failed = pin(tmp_path, f"Digest: {DIGEST}")
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("grep: .env: ")
+    assert not list((tmp_path / ".env").iterdir())
+
+
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
     pin(tmp_path, f"Digest: {DIGEST}", "gpu")
     assert re.match(

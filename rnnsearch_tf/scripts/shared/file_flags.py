@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rnnsearch_tf.data.lines import check_is_text
 from rnnsearch_tf.errors import UsageError, input_errors
-from rnnsearch_tf.files import is_stream, real_path
+from rnnsearch_tf.files import is_stream, is_url, real_path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,12 +107,15 @@ def identity(path: Path) -> Path | tuple[int, int]:
 def check_path(name: str, file_type: FileType, value: str) -> None:
     """Raise an InputError that names the flag where its value cannot be read, or written.
 
-    UsageError for a leading ~: it would make a folder named ~, and `rm -r ~` removes the home.
+    UsageError for a leading ~: it would make a folder named ~, and `rm -r ~` removes the home; and
+    for a URL, which would make a folder named gs: or the like.
     """
     for path in file_type.paths(value):
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
         if path == "~" or path.startswith(("~/", "~\\")):
             raise UsageError(f"{where}: the shell does not expand ~ here; use $HOME instead")
+        if is_url(path) and file_type is not REMOTE_PATH:
+            raise UsageError(f"{where}: a URL, not a path on this machine")
         if not (file_type.has_stream and path == "-"):
             with input_errors(where):
                 file_type.check(path)
