@@ -4,6 +4,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import tensorflow as tf
+
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, checked_blocks, unchanged
 from rnnsearch_tf.data.preparation import default_cache_dir
@@ -11,7 +13,8 @@ from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_dige
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, home_path, make_once
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.text import canonical_composition, subwords
+from rnnsearch_tf.text import canonical_composition, cleaning, subwords
+from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 
 _MAX_LINES = 2_000_000  # that pieces are learned from: SentencePiece keeps them in memory
@@ -43,7 +46,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     require_package("sentencepiece")
     import sentencepiece
 
-    code = code_digest(subwords, canonical_composition)
+    code = code_digest(subwords, canonical_composition, cleaning)
     text = training.fingerprint()
     rules = [config.subwords, config.joint_subwords, code, sentencepiece.__version__]
     key = json_digest([text, *rules])
@@ -68,9 +71,13 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
 
 
 def _lines(training: Corpus, sides: tuple[int, ...], pairs: int) -> Iterator[str]:
-    """Give the lines of some sides; of more than _MAX_LINES a random sample, always the same."""
+    """Give the lines of some sides as a tokenizer reads them.
+
+    Of more than _MAX_LINES, they are a random sample, always the same.
+    """
     count = len(sides) * pairs
     drawn = random.Random(count)
     for block in checked_blocks(training):
         for side in sides:
-            yield from (line for line in block[side] if drawn.random() * count < _MAX_LINES)
+            lines = [line for line in block[side] if drawn.random() * count < _MAX_LINES]
+            yield from (line.decode() for line in clean(tf.constant(lines, tf.string)).numpy())

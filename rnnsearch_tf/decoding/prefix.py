@@ -90,12 +90,12 @@ def constrained(step: SearchStep, prefix: Prefix, spelling: Spelling) -> SearchS
         logits = tf.cast(step.predict(state.model_state), tf.float32)
         word = forced(state.count)
         is_next = (state.count == lengths) & prefix.needs_new_word[:, tf.newaxis]
-        free = (word == 0) & (state.rest == "") & ~is_next
+        free = (word == 0) & tf.equal(state.rest, "") & ~is_next
 
         def let_through() -> tf.Tensor:
             unfinished = tf.where(word > 0, "", state.rest)
             allowed = tf.cond(
-                tf.reduce_all(unfinished == ""),
+                tf.reduce_all(tf.equal(unfinished, "")),
                 lambda: tf.fill(tf.shape(logits), True),
                 lambda: fits(unfinished, spelling),
             )

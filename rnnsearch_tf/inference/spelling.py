@@ -87,7 +87,7 @@ class SpellingCorrection(tf.Module):
         shorter = _join(tf.where(_is_at(letters), "", each))
         words = words[:, tf.newaxis]
         yield tf.concat([self._shortened.lookup(words), self._known_ids(shorter)], axis=1)
-        replaced = _join(tf.where(_is_at(letters) & (each != ""), _GAP, each))
+        replaced = _join(tf.where(_is_at(letters) & tf.not_equal(each, ""), _GAP, each))
         moved = tf.strings.join([shorter, letters[:, 1:]], _GAP)
         yield tf.concat([self._replaced.lookup(replaced), self._moved.lookup(moved)], axis=1)
 

@@ -58,7 +58,7 @@ def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:
     given = tf.gather_nd(
         first, tf.stack([words.value_rowids(), tf.minimum(positions, last)], axis=1)
     )
-    return words.with_flat_values(tf.where(given == "", words.flat_values, given))
+    return words.with_flat_values(tf.where(tf.equal(given, ""), words.flat_values, given))
 
 
 def _spelling(target: TextVectorizer) -> Spelling:

@@ -335,7 +335,8 @@ class TextModel(tf.Module):
         given = constraint = None
         if prefix is not None:
             given, constraint = read_prefix(prefix, self.target, self.config.decoding.max_length)
-            blank &= ((given.row_lengths() == 0) & (constraint.prefix.partial_word == ""))[:, None]
+            is_whole = tf.equal(constraint.prefix.partial_word, "")
+            blank &= ((given.row_lengths() == 0) & is_whole)[:, None]
         found = self.search(source, n_best, constraint)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
         ids = tf.where(blank[:, :, None], EOS, ids)

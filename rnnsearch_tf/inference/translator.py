@@ -42,7 +42,7 @@ from rnnsearch_tf.terminal import printable
 from rnnsearch_tf.text.sentences import SentenceSplitter, joined
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import padded, ragged
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 from rnnsearch_tf.windows import text_windows
 
 LINES_AT_ONCE = 256  # sorted by length and searched together
@@ -500,7 +500,9 @@ class Translator:
 
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """Return the best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
-        tokens = [(h.pieces or h.tokens)[:-1] for h in (t.hypotheses[0] for t in translations)]
+        each = (h.pieces or h.tokens for h in (t.hypotheses[0] for t in translations))
+        # Of split text, there is one behind each sentence.
+        tokens = [[token for token in some if token != SPECIAL_TOKENS[EOS]] for some in each]
         texts = self.target_tokenizer.detokenize(ragged(tokens)).numpy()
         return [text.decode() for text in texts]
 

@@ -51,8 +51,8 @@ class UnkReplacement(tf.Module):
             replacements = _attended(weights, given, rows)
             if self._lexicon is not None:
                 known = self._lexicon.lookup(_attended(weights, source, rows))
-                replacements = tf.where(known == "", replacements, known)
-            replacements = tf.where(replacements == "", SPECIAL_TOKENS[UNK], replacements)
+                replacements = tf.where(tf.equal(known, ""), replacements, known)
+            replacements = tf.where(tf.equal(replacements, ""), SPECIAL_TOKENS[UNK], replacements)
             return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), replacements)
 
         return target.with_flat_values(

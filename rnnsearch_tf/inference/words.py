@@ -13,6 +13,8 @@ from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vectorizer import ragged
 from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 
+_END = SPECIAL_TOKENS[EOS]
+
 
 class Words(NamedTuple):
     """The words of a sentence."""
@@ -79,7 +81,8 @@ def tokens_of_pairs(
 def _tokens_or_text(given: Target, side: Side) -> Line | Hypothesis:
     """Return a text, or a result's hypothesis; only its text if it lacks tokens of the model.
 
-    Tokens are another model's if the vocabulary lacks one of them.
+    Tokens are another model's if the vocabulary lacks one of them, and several sentences' with a
+    `</s>` after each, which the model never read in a sentence.
     """
     result = given.hypotheses[0] if isinstance(given, Translation) else given
     if not isinstance(result, Hypothesis):
@@ -87,7 +90,7 @@ def _tokens_or_text(given: Target, side: Side) -> Line | Hypothesis:
     # A served model of subwords sends its words, which are no tokens of a model of words.
     tokens, others = (result.pieces, ()) if side.has_subwords else (result.tokens, result.pieces)
     has_tokens = tokens and not others and all(token in side.vocabulary for token in tokens)
-    return result if has_tokens else result.text
+    return result if has_tokens and _END not in tokens[:-1] else result.text
 
 
 def in_words(translations: list[Translation], source: Side, target: Side) -> list[Translation]:
@@ -121,7 +124,7 @@ def in_words(translations: list[Translation], source: Side, target: Side) -> lis
 
 def decoded_with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
     """Decode tokens and add `</s>`."""
-    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), SPECIAL_TOKENS[EOS])
+    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), _END)
 
 
 def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -87,7 +88,8 @@ def check_units(units: int) -> None:
 
 
 # In `executed_graph`, by graph, axis and ids of weights: the weights, kept alive, and their join.
-_joined: dict[tuple[Any, ...], tuple[Any, Any]] | None = None
+_Joins = dict[tuple[Any, ...], tuple[Any, Any]]
+_joins: contextvars.ContextVar[_Joins | None] = contextvars.ContextVar("joins", default=None)
 
 
 @contextlib.contextmanager
@@ -97,30 +99,30 @@ def executed_graph() -> Iterator[None]:
     Inside, `joined` joins the same weights only once per graph; TensorFlow itself removes duplicate
     operations on the result, such as casts. A loss may use operations that XLA lacks.
     """
-    global _joined
-    earlier, _joined = _joined, {}
+    token = _joins.set({})  # of this thread alone
     try:
         yield
     finally:
-        _joined = earlier
+        _joins.reset(token)
 
 
 def is_executed_graph() -> bool:
     """Return whether `executed_graph` is in force."""
-    return _joined is not None
+    return _joins.get() is not None
 
 
 def joined(*weights: Float[Tensor, "*_"], axis: int = -1) -> Float[Tensor, "*_"]:
     """Concatenate weights, by columns; a single variable becomes a tensor."""
-    if _joined is None:
+    joins = _joins.get()
+    if joins is None:
         return ops.concatenate(weights, axis=axis)
     import tensorflow as tf
 
     graph = tf.compat.v1.get_default_graph()  # that of a function, or of the body of a loop
     key = (graph, axis, *map(id, weights))
-    if key not in _joined:
-        _joined[key] = weights, ops.concatenate(weights, axis=axis)
-    return _joined[key][1]
+    if key not in joins:
+        joins[key] = weights, ops.concatenate(weights, axis=axis)
+    return joins[key][1]
 
 
 def split_columns(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.digests import json_digest
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.errors import InputError, UsageError, input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
@@ -121,21 +121,15 @@ def run() -> int:
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
     translations, replaced = (ours, None) if ours else evaluator.translate_and_replace(text.source)
-    unwritten: OSError | None = None
-    try:
-        if FLAGS.translations:
-            content = "".join(single_line(line) + "\n" for line in translations)
-            write_atomically(FLAGS.translations, content.encode())
-    except OSError as error:  # the scores are printed anyway
-        unwritten = error
+    is_written = not FLAGS.translations or _write_translations(translations)
     others, missing = _others(systems, text)
     scores = evaluator.evaluate(translations, text.source, references, replaced, others)
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
     figures = {**scores.as_dict(), "test_set_sha256": _test_set(text, references), **made_by}
     write_scores(FLAGS.json, figures, scores.table())
-    if unwritten:
-        raise unwritten
+    if not is_written:
+        return 1
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     is_calibrated = scores.calibration is not None or not FLAGS.calibration
@@ -190,6 +184,18 @@ def _made_by(models: ChosenModels) -> dict[str, Any]:
         return {"weights_sha256": None, "decoding": None}
     digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models.paths]
     return {"weights_sha256": digests, "decoding": dataclasses.asdict(models.decoding)}
+
+
+def _write_translations(translations: list[str]) -> bool:
+    """Write the translations; False, with a warning, where it fails: scores are printed anyway."""
+    content = "".join(single_line(line) + "\n" for line in translations)
+    try:
+        with input_errors(FLAGS.translations):
+            write_atomically(FLAGS.translations, content.encode())
+    except InputError as error:
+        COMMAND.warn(str(error))
+        return False
+    return True
 
 
 def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":

@@ -39,6 +39,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     MODEL_FOLDER,
     OUTPUT_FOLDER,
     check_has_no_comma,
+    identity,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags, read_settings_file
@@ -265,8 +266,7 @@ def _check_flags(config: Config) -> None:
 def _training(config: Config) -> Corpus:
     if FLAGS.wmt14 is None:
         COMMAND.refuse(("data_dir",), "goes with --wmt14")
-        if FLAGS.train_target and FLAGS.train_target == FLAGS.train_source:
-            raise UsageError(f"--train_target {FLAGS.train_target}: --train_source names the same")
+        _check_sides_differ("train")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
     return Wmt14(subsets, FLAGS.data_dir, *config.languages)
@@ -307,7 +307,16 @@ def _validation_files() -> PairFiles | None:
             raise UsageError(
                 "--valid_split: give each training file only once, or held-out pairs are trained on"
             )
+    _check_sides_differ("valid")
     return find_pairs(COMMAND, "valid_")
+
+
+def _check_sides_differ(text: str) -> None:
+    """Raise a UsageError if a file is both sides of a text: the model would learn to copy."""
+    source, target = (FLAGS[f"{text}_{side}"].value or "" for side in ("source", "target"))
+    for one, other in zip(source.split(","), target.split(","), strict=False):
+        if other and identity(Path(one)) == identity(Path(other)):
+            raise UsageError(f"--{text}_target {other}: --{text}_source names the same file")
 
 
 def _cluster() -> Cluster | None:

@@ -31,7 +31,7 @@ class SentenceSplitter:
     def split(self, line: Line) -> list[str]:
         """Return the sentences of a line, at least one, without the spaces around them."""
         text = decoded(line)
-        plain = " ".join(text.splitlines())  # sentencex 1.0.32 may panic at a line separator
+        plain = re.sub(r"\s", " ", text)  # sentencex 1.0.32 may panic at other spaces
         sentences = (sentence.strip() for sentence in self._segment(self._language, plain))
         return [sentence for sentence in sentences if sentence] or [text]
 

@@ -171,7 +171,7 @@ class SentencePieceTokenizer(Tokenizer):
             tokens.flat_values, numbers.flat_values + before, tf.reduce_sum(counts)
         )
         words = self._pieces.detokenize(pieces)
-        return tf.RaggedTensor.from_row_lengths(tf.where(words == "", BLANK, words), counts)
+        return tf.RaggedTensor.from_row_lengths(tf.where(tf.equal(words, ""), BLANK, words), counts)
 
 
 class _OtherWords(WhitespaceTokenizer):
@@ -196,6 +196,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """
     require_package("sentencepiece")
     import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
 
     model = io.BytesIO()
     errors: list[Exception] = []
@@ -226,7 +227,10 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
             raise InputError(f"{size:,} subwords cannot be learned: {reason}") from error
     if errors:
         raise errors[0]
-    return model.getvalue()
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    # The path of a temporary file; without it, models of equal texts are equal.
+    proto.normalizer_spec.ClearField("normalization_rule_tsv")
+    return proto.SerializeToString(deterministic=True)
 
 
 def _reason(error: Exception) -> str:

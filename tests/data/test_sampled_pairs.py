@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from known_pairs import lists
+from sentencepiece import sentencepiece_model_pb2
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import subwords
@@ -127,9 +128,58 @@ def test_letters_of_the_source_are_exchanged_in_a_share_of_the_words(cache):
     assert 0.1 < changed / count < 0.3  # two letters may be the same
 
 
-def test_text_that_would_change_keeps_its_pieces(data):
+def test_text_that_would_change_gets_no_letter_noise(data):
     row = ["▁want", "▁dan\u00adced"]  # without its soft hyphen, when it is read again
-    assert SubwordSampler(data.subwords[0], 0.2).draw([row] * 5, 1) == [row] * 5
+    assert SubwordSampler(data.subwords[0], 0.0, letter_noise=1.0).draw([row] * 5, 1) == [row] * 5
+
+
+def model_of(kind: str, scores: dict[str, float]) -> bytes:
+    """Make a model file of these pieces."""
+    model = sentencepiece_model_pb2.ModelProto()
+    model.trainer_spec.model_type = model.trainer_spec.ModelType.Value(kind)
+    model.pieces.add(piece="[UNK]", type="UNKNOWN")
+    model.pieces.add(piece="<sep>", type="USER_DEFINED")
+    for piece, score in scores.items():
+        model.pieces.add(piece=piece, score=score)
+    return model.SerializeToString()
+
+
+def test_draws_are_the_same_in_every_process_and_release():
+    scores = {"▁": -3.0, "a": -2.0, "b": -3.0, "▁a": -1.5, "ab": -2.5, "▁ab": -2.0}
+    sampler = SubwordSampler(model_of("UNIGRAM", scores), 0.5)
+    given = ["▁ab", "☃", "▁ab", "<sep>", "ab"]
+    drawn = [" ".join(row) for row in sampler.draw([given] * 4, seed=3)]
+    assert drawn == [
+        "▁ab ☃ ▁ab <sep> ab",
+        "▁ab ☃ ▁ab <sep> ab",
+        "▁ab ☃ ▁a b <sep> ab",
+        "▁a b ☃ ▁a b <sep> ab",
+    ]
+
+
+def test_pieces_may_cross_spaces():
+    scores = {"▁": -9.0, "a": -9.0, "▁a": -5.0, "▁a▁": -5.0, "▁a▁a": -1.0}
+    row = ["▁a", "▁a"]
+    drawn = SubwordSampler(model_of("UNIGRAM", scores), 1.0).draw([row] * 50, seed=1)
+    assert set(map(tuple, drawn)) >= {("▁a▁a",)}
+    assert {"".join(pieces) for pieces in drawn} == {"▁a▁a"}
+
+
+def test_merges_of_byte_pairs_are_left_out_with_probability_alpha():
+    scores = {"▁": -9.0, "a": -9.0, "b": -9.0, "c": -9.0, "bc": -2.0, "ab": -1.0, "abc": -3.0}
+    row, count = ["abc"], 4000
+    for alpha in (0.0, 0.2, 1.0):
+        drawn = SubwordSampler(model_of("BPE", scores), alpha).draw([row] * count, seed=1)
+        observed = Counter(map(" ".join, drawn))
+        # Of both pairs, the better one that is not left out; then perhaps the last merge.
+        expected = {
+            "a b c": alpha**2,
+            "ab c": (1 - alpha) * alpha,
+            "a bc": alpha * (1 - alpha) * alpha,
+            "abc": (1 - alpha) ** 2 + alpha * (1 - alpha) ** 2,
+        }
+        for pieces, probability in expected.items():
+            assert observed[pieces] / count == pytest.approx(probability, abs=0.03)
 
 
 def test_each_20_batches_of_each_pass_have_seeds_of_their_own(data, monkeypatch):
@@ -248,3 +298,8 @@ def test_subwords_of_many_lines_are_learned_from_a_sample_that_is_always_the_sam
     assert set(samples[0]) < {*TEXT.source, *TEXT.target}
     monkeypatch.setattr(subwords, "_MAX_LINES", 44)
     assert list(subwords._lines(TEXT, (0,), 44)) == TEXT.source
+
+
+def test_subwords_are_learned_from_lines_as_they_are_read():
+    text = ParallelText(["\tA\u00a0?", "", "\u200eb"], ["c"] * 3)
+    assert list(subwords._lines(text, (0,), 3)) == ["A ?", "", "b"]

@@ -22,6 +22,12 @@ def test_a_translation_may_be_as_long_as_those_of_the_text(tmp_path, tokens, mos
     assert len(said) == (most > 3)
 
 
+def test_there_is_a_limit_to_how_long(tmp_path):
+    config = Config(tokenizer="whitespace", training=TrainingConfig(max_length=999))
+    data = TrainingData(config, ParallelText(["a"] * 2, [" ".join("x" * 998)] * 2), tmp_path)
+    assert data.config.decoding.max_length_ratio == 1_000
+
+
 def test_pairs_that_are_too_long_are_told(tmp_path):
     text = ParallelText(["a"] * 8, [*["x"] * 7, " ".join("x" * 10)])
     [hint] = TrainingData(WORDS, text, tmp_path).hints()

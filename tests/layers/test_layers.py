@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import keras
@@ -19,7 +20,13 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
-from rnnsearch_tf.layers.precision import dtype_policy, executed_graph, product, spaced
+from rnnsearch_tf.layers.precision import (
+    dtype_policy,
+    executed_graph,
+    is_executed_graph,
+    product,
+    spaced,
+)
 from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
@@ -404,6 +411,13 @@ def test_weights_are_joined_once_in_each_graph(layer):
         operations = graph_function.graph.get_operations()
         reads.append(sum(operation.type == "ReadVariableOp" for operation in operations))
     assert reads[0] < reads[1]
+
+
+def test_a_thread_does_not_join_weights_for_another():
+    with ThreadPoolExecutor(1) as other, executed_graph():
+        assert is_executed_graph()
+        assert not other.submit(is_executed_graph).result()
+    assert not is_executed_graph()
 
 
 def test_a_decoder_attends_as_it_is_told():

@@ -29,7 +29,8 @@ json.dump(said, sys.stdout)
 
 PAIRS = ["--source=en", "--target=fr"]
 TEST = ["--source=en", "--reference=fr"]
-TRAIN = ["--train_source=en", "--train_target=fr", "--model_dir=new"]
+TEXT = ["--train_source=en", "--train_target=fr"]
+TRAIN = [*TEXT, "--model_dir=new"]
 MODEL = "--model_dir=model"
 OTHER = ["translate", "score", "align", "evaluate", "lexicon", "export"]
 NEEDED = {
@@ -73,8 +74,9 @@ CASES = [
     ("plot", ["--model_dir=none", "--output=a.png"], "none: no such model directory"),
     ("plot", ["--evaluations=none", "--output=a.png"], "none: No such file"),
     ("plot", ["--evaluations=bad.yaml", "--output=a.png"], "bad.yaml: not JSON"),
-    *((name, [*TRAIN, "--model_dir=/proc/new"], "--model_dir /proc/new: /proc: cannot be written")
-      for name in ["train"] if Path("/proc").exists()),
+    *(("train", [*TEXT, f"--model_dir={folder}/new"],
+       f"--model_dir {folder}/new: {folder}: cannot be written")
+      for folder in ["/proc"] if Path("/proc").exists()),
     ("reproduce", ["--data=none"], "none/train.en: no such file"),
     ("reproduce", ["--data=empty"], "empty/train.en: no such file"),
     ("select", ["--in_domain_source=none"], "none: No such file"),
@@ -88,17 +90,23 @@ CASES = [
      "--subword_models none: No such file"),
     ("train", [*TRAIN, "--train_alignments=none"], "--train_alignments none: No such file"),
     ("train", [*TRAIN, "--strategy=multi_worker"], "TF_CONFIG is not {"),
-    ("train", [*TRAIN, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
+    ("train", [*TEXT, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
      "hidden_size is 1000, not 7; resume it with --config="),
-    ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "architecture is rnnsearch, not rnnencdec"),
+    ("train", [*TEXT, MODEL, "--preset=rnnencdec-50"], "architecture is rnnsearch, not rnnencdec"),
 ]  # fmt: skip
 
 USAGE = [
-    ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "must not contain a comma"),
+    ("train", [*TEXT, "--model_dir=lr=1,bs=2"], "must not contain a comma"),
     ("train", [*TRAIN, "--train_source=fr"], "--train_source is given 2 times: separate files"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=adam.yaml", "--optimizer=adadelta"], "0.0003 is that of adam"),
     ("train", ["--flagfile=twice"], "--train_source is given 2 times: separate files"),
+    ("train", ["--flagfile", "twice"], "--train_source is given 2 times: separate files"),
+    ("score", ["--flagfile=no_value"], "--output has no value: --word_scores follows it"),
+    ("score", [MODEL, *PAIRS, "--flagfile="], "--flagfile is empty"),
+    ("translate", [MODEL, "--input=en", "--input=fr"], "--input is given 2 times: it takes one"),
+    ("translate", ["--no-correct_spelling"], "(did you mean --nocorrect_spelling?)"),
+    ("translate", ["--corect_spelling"], "(did you mean --correct_spelling?)"),
     ("translate", ["stray"], "unexpected argument 'stray'"),
     ("plot", [MODEL, "--evaluations=en", "--output=a.png"],
      "--evaluations cannot be combined with --model_dir"),
@@ -115,6 +123,10 @@ USAGE = [
     ("score", [MODEL, "--source=en"], "--source and --target go together"),
     ("train", ["--train_source=en", "--train_target=en", "--model_dir=new"],
      "--train_target en: --train_source names the same"),
+    ("train", ["--train_source=en,fr", "--train_target=fr,./fr", "--model_dir=new"],
+     "--train_target ./fr: --train_source names the same file"),
+    ("train", [*TRAIN, "--valid_source=en", "--valid_target=./en"],
+     "--valid_target ./en: --valid_source names the same file"),
     ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
     ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
     ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
@@ -170,7 +182,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "bad.yaml").write_text("model:\n  hiden_size: 3\n")
     (path / "adadelta.yaml").write_text("training:\n  optimizer: adadelta\n")
     (path / "adam.yaml").write_text("training: {optimizer: adam, learning_rate: 3e-4}\n")
-    (path / "flags").write_text("--model_dir=none\n")
+    (path / "flags").write_text("--model_dir=none\n", "utf-8-sig")
+    (path / "no_value").write_text("--model_dir=model\n--output\n--word_scores\n")
     (path / "twice").write_text("--train_source=en\n--train_source=fr\n")
     return path
 

@@ -89,6 +89,20 @@ def test_translations_are_written_before_they_are_scored(
     assert (tmp_path / "kept").read_bytes() == (corpus / "valid.en").read_bytes()
 
 
+def test_scores_are_printed_although_files_cannot_be_written(
+    capsys, flags, corpus, tmp_path, monkeypatch
+):
+    def refuse(path: object, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(evaluate, "write_atomically", refuse)
+    given = [f"--hypotheses={corpus / 'valid.fr'}", f"--translations={tmp_path / 'kept'}"]
+    assert evaluate.run([*flags, *given]) == 1
+    said = capsys.readouterr()
+    assert "BLEU" in said.out
+    assert said.err.endswith(f"evaluate: {tmp_path / 'kept'}: No space left on device\n")
+
+
 def test_an_input_is_not_overwritten(capsys, flags, corpus, tmp_path):
     (tmp_path / "system").write_bytes((corpus / "valid.fr").read_bytes())
     (tmp_path / "link").hardlink_to(tmp_path / "system")

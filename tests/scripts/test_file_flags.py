@@ -91,6 +91,7 @@ def test_what_can_be_written(run, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
 def test_what_cannot(run, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere/new")
     with socket.socket(socket.AF_UNIX) as served:
         monkeypatch.chdir(tmp_path)
         served.bind("socket")
@@ -103,11 +104,12 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         "--file=socket": "--file socket: is a socket",
         "--lines=none/new": "--lines none/new: none: no such folder",
         "--lines=file/new": "--lines file/new: file: no such folder",
+        "--lines=link": f"--lines link: {tmp_path / 'nowhere'}: no such folder",
         "--folder=file": f"--folder file: {tmp_path / 'file'}: Not a directory",
         "--folder=file/new": f"--folder file/new: {tmp_path / 'file'}: Not a directory",
     }
     assert {flag: run(flag) for flag in said} == {f: (False, f"{s}\n") for f, s in said.items()}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "socket"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "socket"]
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # which root is never told
     assert run("--lines=/dev/null") == (False, "--lines /dev/null: Permission denied\n")
     unwritable = ("--file=/proc/new", "--folder=/proc/new") if Path("/proc").exists() else ()

@@ -43,6 +43,11 @@ def test_translations_are_those_of_the_sentences(translator):
         assert sum(joined.word_scores) == pytest.approx(joined.score, rel=1e-5)
         expected = joined.score / len(joined.tokens) ** 0.6
         assert joined.normalized_score == pytest.approx(expected)
+        # The model has never read several `</s>` in a sentence: these are of the text.
+        score = translator.score(TEXT, joined.text)
+        assert translator.score(TEXT, joined) == pytest.approx(score)
+        with_unknown = " ".join(translator.texts_with_unknown(each))
+        assert translator.texts_with_unknown([joined]) == [with_unknown]
 
 
 @pytest.mark.slow
@@ -56,6 +61,8 @@ def test_scripts_without_spaces_are_joined_without():
     splitter = SentenceSplitter("ja")
     assert splitter.split("これは文です。もう一つ。") == ["これは文です。", "もう一つ。"]
     assert splitter.split("One.\u2028Two.\x85") == ["One.", "Two."]
+    for space in "\u00a0\u202f\u3000":
+        assert splitter.split(f"Plan B{space}. One.") == splitter.split("Plan B . One.")
     assert splitter.split("") == [""]
 
     def found(text: str) -> Translation:

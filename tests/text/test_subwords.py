@@ -178,6 +178,10 @@ def test_fingerprints_differ_by_model(tokenizer):
     assert tokenizer.fingerprint() == SentencePieceTokenizer("en", tokenizer.model).fingerprint()
 
 
+def test_models_of_equal_texts_are_equal():
+    assert learn_subwords(TEXT, 320) == learn_subwords(TEXT, 320)
+
+
 def failing_lines():
     yield "a b"
     raise InputError("line 2 is broken")

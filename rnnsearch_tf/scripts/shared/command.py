@@ -51,7 +51,7 @@ class _Spec:
 
     flag_type: Any
     limits: Limits | None
-    takes_commas: bool  # whether several files are one value of it, and not several flags
+    repeated: bool  # whether it may be given several times
 
     @property
     def placeholder(self) -> str:
@@ -123,8 +123,7 @@ class Command:
         """
         if flag_type in (int, float) and limits is None:
             raise TypeError(f"--{name} needs limits")
-        takes_commas = isinstance(flag_type, FileType) and flag_type.has_several and not repeated
-        self._specs[name] = _Spec(flag_type, limits, takes_commas)
+        self._specs[name] = _Spec(flag_type, limits, repeated)
         definer = _DEFINERS.get(flag_type, flags.DEFINE_string)
         if repeated:
             definer = flags.DEFINE_multi_string
@@ -225,8 +224,6 @@ class Command:
         if "--version" in arguments and ("version" not in self.flags or len(arguments) == 1):
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
-        self._check_given_once(arguments)
-        self._check_have_values(arguments)
         self.passed_on = self._parse(arguments)
         for argument in self.passed_on:
             if not (self.passes_on and argument.startswith("--")):
@@ -240,8 +237,10 @@ class Command:
         flag_names = (a.lstrip("-").partition("=")[0] for a in arguments if a.startswith("-"))
         for name, count in Counter(flag_names).items():
             spec = self._specs.get(name)
-            if spec and spec.takes_commas and count > 1:
-                raise UsageError(f"--{name} is given {count} times: separate files by commas")
+            if count > 1 and spec and isinstance(spec.flag_type, FileType) and not spec.repeated:
+                several = spec.flag_type.has_several
+                advice = "separate files by commas" if several else "it takes one"
+                raise UsageError(f"--{name} is given {count} times: {advice}")
 
     def _check_have_values(self, arguments: list[str]) -> None:
         """Raise a UsageError for a flag without a value: absl would take the next flag for it."""
@@ -254,17 +253,19 @@ class Command:
         """Set the flags, and return the arguments that are not flags."""
         self.flags.unparse_flags()
         try:
-            for argument in arguments:  # the command line overrides a file, but not a file itself
-                if argument.lstrip("-").startswith("flagfile="):
-                    read = self.flags.read_flags_from_files([argument], force_gnu=False)
-                    self._check_given_once(read)
+            self._check_given_once(arguments)  # the command line overrides a file, but not itself
+            for file in _flag_files(arguments):
+                self._check_given_once(self._with_files(file))
+            arguments = self._with_files(arguments)
+            self._check_have_values(arguments)
             return self.flags([self.name, *arguments], known_only=self.passes_on)[1:]
         except flags.UnrecognizedFlagError as error:
             name = f"--{error.flagname}"
             new_name = _RENAMED_FLAGS.get(error.flagname)
             if new_name is not None and new_name in self.flags:
                 raise UsageError(f"{name} is now --{new_name}") from error
-            similar = did_you_mean(error.flagname, self.flags, "--")
+            negated = [f"no{name}" for name, spec in self._specs.items() if spec.flag_type is bool]
+            similar = did_you_mean(error.flagname, [*self.flags, *negated], "--")
             raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
         except flags.IllegalFlagValueError as error:  # in Python's words
             name, _, rest = str(error).removeprefix("flag --").partition("=")
@@ -276,6 +277,11 @@ class Command:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
         except ValueError as error:  # --noNAME=VALUE
             raise UsageError(str(error)) from error
+
+    def _with_files(self, arguments: list[str]) -> list[str]:
+        """Put the lines of flag files, of which a BOM is no part, in place of `--flagfile`."""
+        read = self.flags.read_flags_from_files(arguments, force_gnu=False)
+        return [argument.removeprefix("\ufeff") for argument in read]
 
     def help(self, arguments: Sequence[str] = ()) -> str:
         """Return the text that `--help` prints when it is given with these arguments."""
@@ -353,6 +359,16 @@ class Command:
         close_bars()
         self.warn(message)
         return status
+
+
+def _flag_files(arguments: list[str]) -> Iterator[list[str]]:
+    """Yield `--flagfile=FILE`, or `--flagfile` and FILE, for each; UsageError for no name."""
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name == "flagfile":
+            if equals and not value:
+                raise UsageError("--flagfile is empty")
+            yield [argument] if equals else arguments[place : place + 2]
 
 
 def _described(error: OSError) -> str:

@@ -43,7 +43,8 @@ def _check_file(path: str) -> None:
         raise ValueError("is a socket")
     stays = is_stream(path)
     if not stays and not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"{Path(path).parent}: no such folder")
+        folder = target.parent if os.path.islink(path) else Path(path).parent
+        raise FileNotFoundError(errno.ENOENT, f"{folder}: no such folder")
     if (stays or target.exists()) and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if not stays:
