@@ -26,6 +26,7 @@ _WORD = (
 _WHOLE_WORD = re.compile(rf"{BLANK}[^\W\d_]+")
 _WITH_NUMBER = r".*\p{N}.*"
 _ACRONYM = r".*\p{Lu}[\p{M}.]*\p{Lu}.*"
+_DOTTED = r"\P{L}*(\p{Lu}\p{M}*\.){2,}\P{L}*"  # U.S.
 
 
 class LetterCaseCorrection(tf.Module):
@@ -34,8 +35,8 @@ class LetterCaseCorrection(tf.Module):
     Such lines are rare there: their words are split into many subwords, and names in lower case are
     not recognized. Each word of such a line becomes the first piece of the vocabulary that has its
     letters, that is, the most frequent spelling: "EUROPE" and "europe" become "Europe". Other words
-    become lower case, except words with digits, and acronyms in lines in title case. The first
-    letter of a line stays a capital.
+    become lower case, except words with digits, capitals with dots ("U.S."), and acronyms in lines
+    in title case. The first letter of a line stays a capital.
 
     A line is in capitals if it has no letter in lower case or of a script without cases, and at
     least two words with two adjacent capitals: one acronym is left alone. It is in title case if
@@ -87,6 +88,7 @@ class LetterCaseCorrection(tf.Module):
         is_acronym = tf.strings.regex_full_match(given, _ACRONYM)
         is_kept = tf.repeat(is_title, words.row_lengths()) & is_acronym
         is_kept |= tf.strings.regex_full_match(given, _WITH_NUMBER)
+        is_kept |= tf.strings.regex_full_match(given, _DOTTED)
         usual, is_known = self._usual(lowercase(given))
         read = words.with_flat_values(tf.where(is_kept, given, usual))
         text = tf.strings.reduce_join(read, axis=1, separator=" ")

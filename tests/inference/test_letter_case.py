@@ -32,6 +32,7 @@ def source(tmp_path_factory) -> TextVectorizer:
         ("[A(2002) EU5-2 - (DEF7)]", "[A(2002) EU5-2 - (DEF7)]"),
         ("THE EU'S MAN IN (SPAIN)", "The EU's man in (Spain)"),
         ("SPAIN-EU AND SPAIN.EU", "Spain-eu and spain.eu"),
+        ("WHO SAW THE U.S., (U.K.) OR E.U?", "Who saw the U.S., (U.K.) or e.u?"),
         ("- 1. (THE MAN)", "- 1. (The man)"),
         ("ПРИВЕТ МИР", "Привет мир"),
         ("DECRETO Nº 12", "DECRETO Nº 12"),
