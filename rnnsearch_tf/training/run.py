@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 
 _SHARED_SECONDS = 45
+_SEEDING = threading.Lock()  # random states are those of the process
 _SAMPLES = 5  # sentences of the validation set whose translations TensorBoard shows
 
 
@@ -230,13 +232,14 @@ def _train(
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Seed the initial weights of a model, and restore Python's and NumPy's random states after."""
-    before = random.getstate(), np.random.get_state()
-    keras.utils.set_random_seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])
+    with _SEEDING:
+        before = random.getstate(), np.random.get_state()
+        keras.utils.set_random_seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(before[0])
+            np.random.set_state(before[1])
 
 
 def _validation_set(
