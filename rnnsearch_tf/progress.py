@@ -90,7 +90,7 @@ class Bar:
         """
         now = time.monotonic()
         self._first = self._first or (now, done)
-        if now < self._next or not (done or self._on_terminal):
+        if now < self._next:
             return
         self._next = now + self._seconds
         pace = self._pace(now, done)

@@ -17,8 +17,9 @@ def printable(text: str) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Count the letters of a text, and wide ones, such as Japanese, twice."""
-    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    """Count the letters of a text, wide ones, such as Japanese, twice, and no marks on letters."""
+    letters = [letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me")]
+    return len(letters) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in letters)
 
 
 def single_line(text: str) -> str:

@@ -2,7 +2,11 @@
 // Where sentences end: a model of sentences translates several at a time worse.
 
 // A full stop behind these, behind a capital alone, or behind the number of a list, ends no sentence.
-const KEEPS_STOP = /(?:^\d{1,3}|(?:^|[\s(.«“"])(?:\p{Lu}|Mrs?|Ms|Dr|Prof|St|Jr|Sr|Nos?|Arts?|MM|Mme|Mlle))\.\s*$/u;
+const ABBREVIATION = "Mrs?|Ms|Dr|Prof|St|Jr|Sr|Nos?|Arts?|MM|Mme|Mlle|Gen|Sen|Rep|Gov|Lt|Col|Capt|Sgt";
+const KEEPS_STOP = new RegExp(`(?:^\\d{1,3}|(?:^|[\\s(.«“"])(?:\\p{Lu}|${ABBREVIATION}))\\.\\s*$`, "u");
+// Nor, in German, behind a letter or the number of a day: z. B., 3. Mai.
+const KEEPS_GERMAN_STOP = /(?:^|[\s(„“"])(?:\p{L}|\d{1,2}|Nr|bzw|ca)\.\s*$/u;
+const QUOTED = /[?!…]["”’»“]\s*$/u; // before a small letter, a sentence goes on
 const LONGEST_KEPT = 12; // characters, with spaces
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}]/u;
 
@@ -16,11 +20,17 @@ function sentencesOf(line) {
     const end = sentences[last].slice(-LONGEST_KEPT);
     // No space, as in a web address.
     const isWithin = /[?!]$/.test(end) && !UNSPACED.test(segment);
-    if (!end || isWithin || KEEPS_STOP.test(end)) sentences[last] += segment;
+    const goesOn = isWithin || (QUOTED.test(end) && /^\p{Ll}/u.test(segment));
+    if (!end || goesOn || keepsStop(end)) sentences[last] += segment;
     else sentences.push(segment);
   }
   const found = sentences.map((sentence) => sentence.trim()).filter(Boolean);
   return found.length ? found : [line];
+}
+
+function keepsStop(end) {
+  const isGerman = /^de\b/.test(languages.source || "");
+  return KEEPS_STOP.test(end) || (isGerman && KEEPS_GERMAN_STOP.test(end));
 }
 
 // A paragraph of elements, with a space between two, but in scripts that put none between words.

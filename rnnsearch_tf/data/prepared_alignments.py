@@ -4,7 +4,8 @@ A folder, beside that of the prepared text whose words are linked, holds
 
 * `links`: int32, positions of source and target word of all links of all pairs;
 * `starts`: int64, the index of each pair's first link, and the number of all links;
-* `digests.json`: the SHA-256 of both.
+* `left_out`: UTF-8, a notice of pairs whose links are left out, or nothing;
+* `digests.json`: the SHA-256 of all three.
 """
 
 import contextlib
@@ -30,6 +31,7 @@ from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
+_LEFT_OUT = "left_out"
 _ENOUGH_PAIRS = 20  # to tell which words links are of
 
 
@@ -62,6 +64,8 @@ def prepare_alignments(
             _write(empty, files, pairs, word_starts, _LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)
+    if notice := (folder / _LEFT_OUT).read_text("utf-8"):
+        say(notice)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
     return WordAlignments(links, mapped(folder / "starts", np.int64), word_starts)
 
@@ -99,8 +103,8 @@ class _LinkedWords:
         links = block.links[np.repeat(is_kept, block.counts)]
         return block._replace(links=links, counts=block.counts * is_kept)
 
-    def check(self, path: str) -> None:
-        """Log how many pairs were left out; InputError if the links are of other words."""
+    def check(self, path: str) -> str:
+        """Say how many pairs were left out, if any; InputError if the links are of other words."""
         linked, showing = self._split_further
         if linked >= _ENOUGH_PAIRS and showing < linked / 10:
             raise InputError(
@@ -108,11 +112,12 @@ class _LinkedWords:
                 "tokens, which have others: align those (rnnsearch-aligner does), or train on "
                 "pre-tokenized text (--tokenizer=whitespace)"
             )
-        if self._left_out:
-            say(
-                f"alignments of {self._left_out:,} of {self._done:,} pairs are left out: their "
-                "whitespace-separated words are not the words that the model reads"
-            )
+        if not self._left_out:
+            return ""
+        return (
+            f"alignments of {self._left_out:,} of {self._done:,} pairs are left out: their "
+            "whitespace-separated words are not the words that the model reads"
+        )
 
 
 def _links_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
@@ -152,7 +157,7 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
-    words.check(block.path)
+    (folder / _LEFT_OUT).write_text(words.check(block.path), "utf-8")
     write_digests(folder)
 
 

@@ -23,6 +23,7 @@ from rnnsearch_tf.evaluation.metrics import (
 )
 from rnnsearch_tf.evaluation.significance import Comparison
 from rnnsearch_tf.json_files import plain, typed
+from rnnsearch_tf.terminal import columns_of
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _WIDTH = 80  # columns of the table
@@ -143,9 +144,9 @@ def _sets(scores: TranslationScores) -> list[str]:
 
 
 def _row(title: str, values: Iterable[object]) -> str:
-    if len(title) > _TITLE:  # it gets a line
-        title += f"\n{'':{_TITLE}}"
-    return f"{title:{_TITLE}}" + "".join(f"  {value!s:>16}" for value in values)
+    room = _TITLE - columns_of(title)
+    title += " " * room if room >= 0 else f"\n{'':{_TITLE}}"  # else it gets a line
+    return title + "".join(f"  {value!s:>16}" for value in values)
 
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:

@@ -138,9 +138,17 @@ def check_models(paths: Sequence[str | Path], weights: str) -> Config:
         directory.find_weights(weights)
         configs.append(directory.load_config())
         _check_tokenizer(configs[-1])
-        if any(getattr(configs[-1], name) != getattr(configs[0], name) for name in _IN_COMMON):
-            raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
+        _check_alike(configs[-1], configs[0], f"{directory.path}: other", directories[0].path)
     return configs[0]
+
+
+def _check_alike(config: Config, first: Config, other: str, path: Path) -> None:
+    """Raise an InputError for a member of an ensemble that reads or writes other tokens."""
+    for name in _IN_COMMON:
+        if getattr(config, name) != getattr(first, name):
+            is_named = name in _TEXT_SETTINGS
+            what = f"{name} ({getattr(config, name)})" if is_named else "vocabularies"
+            raise InputError(f"{other} {what} than {path}")
 
 
 def _check_tokenizer(config: Config) -> None:

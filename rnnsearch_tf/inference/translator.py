@@ -542,6 +542,8 @@ class Translator:
         self._check_process()
         decoding = self.config.decoding
         beam_size = decoding.beam_size if beam_size is None else beam_size
+        if isinstance(beam_size, Integral) and not isinstance(beam_size, bool):
+            beam_size = int(beam_size)  # also of NumPy
         with input_errors("decoding options"):
             wanted = dataclasses.replace(decoding, beam_size=beam_size)
         if not isinstance(n_best, Integral) or n_best not in range(1, beam_size + 1):

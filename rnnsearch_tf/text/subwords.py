@@ -1,15 +1,18 @@
 """Subwords: text of any language and script as pieces of words, by SentencePiece."""
 
+import functools
 import hashlib
 import io
 import re
+import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError, first_line, input_errors, until_error
 from rnnsearch_tf.extras import require_package
@@ -201,7 +204,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     model = io.BytesIO()
     errors: list[Exception] = []
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, interrupts.last_word(_removal_of(folder)):
             rules = Path(folder, "rules.tsv")
             rules.write_text(composition_rules(), "utf-8")
             sentencepiece.SentencePieceTrainer.train(
@@ -231,6 +234,11 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     # The path of a temporary file; without it, models of equal texts are equal.
     proto.normalizer_spec.ClearField("normalization_rule_tsv")
     return proto.SerializeToString(deterministic=True)
+
+
+def _removal_of(folder: str) -> Callable[[], None]:
+    """Remove the folder where a forced end, as while SentencePiece computes, leaves it."""
+    return functools.partial(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _reason(error: Exception) -> str:

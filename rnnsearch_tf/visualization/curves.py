@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration
@@ -62,11 +62,14 @@ def draw_bleu_by_length(
             if not curve:
                 raise InputError(f"{name}: no BLEU by length to draw")
         bins = [b for curve in curves.values() for b in curve]
-        _label_bins(axes, bins)
+        _label_bins(axes, bins, marks)
         axes.set_ylim(bottom=0)
         for mark in marks:
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
-            axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
+        labels = [f"training ≤ {mark}" for mark in sorted(marks)]
+        lines = _lines(axes, sorted(marks), labels)
+        for mark, label, line in zip(sorted(marks), labels, lines, strict=True):
+            axes.annotate(label, (mark, 1), (0, 3 + 10 * line), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
         _finish(figure, path, fonts, _legend_title(bins, bool(compared)))
 
@@ -100,6 +103,7 @@ def draw_training(
                 raise InputError(f"{name}: no evaluation to draw")
         nll_axes.set_ylabel("−log p (nats per token)")
         bleu_axes.set(xlabel="updates", ylabel="BLEU (validation set)")
+        bleu_axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         _finish(figure, path, fonts)
 
@@ -194,21 +198,31 @@ def _legend_title(bins: Sequence[LengthBin], has_compared: bool) -> str | None:
     return "\n".join(parts) or None
 
 
-def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
-    """Label the bins on the axis, some of them if many, in two lines where they are close."""
+def _label_bins(axes: Axes, bins: Sequence[LengthBin], marks: Sequence[int]) -> None:
+    """Label the bins on the axis, those that two lines have room for."""
     spans = sorted({(b.low, b.high) for b in bins})
+    if len(spans) == 1:  # else systems would be at opposite edges
+        axes.set_xlim(spans[0][0], max(spans[0][1], *marks, 0))
     spans = spans[:: max(math.ceil(len(spans) / _LABELS), 1)]
     positions = [(low + high) / 2 for low, high in spans]
-    labels, lowered = [], False
-    for i, (low, high) in enumerate(spans):
-        label = f"{low}–{high}"
-        room = _LETTER * len(label) * (positions[-1] - positions[0])
-        lowered = i > 0 and not lowered and positions[i] - positions[i - 1] < room
-        labels.append("\n" * lowered + label)
-    axes.set_xticks(positions, labels)
-    if len(spans) == 1:  # else systems would be at opposite edges
-        axes.set_xlim(*spans[0])
+    labels = [f"{low}–{high}" for low, high in spans]
+    lines = _lines(axes, positions, labels)
+    placed = zip(labels, lines, strict=True)
+    axes.set_xticks(positions, ["\n" * n + label if n < 2 else "" for label, n in placed])
     axes.set(xlabel="source length (words)", ylabel="BLEU")
+
+
+def _lines(axes: Axes, positions: Sequence[float], labels: Sequence[str]) -> list[int]:
+    """Return for each label, from left to right, the first line that has room for it."""
+    left, right = axes.get_xlim()
+    ends: list[float] = []  # of the last label of each line
+    lines = []
+    for position, label in zip(positions, labels, strict=True):
+        half = _LETTER * len(label) * (right - left) / 2
+        line = next((n for n, end in enumerate(ends) if end <= position - half), len(ends))
+        ends[line : line + 1] = [position + half]
+        lines.append(line)
+    return lines
 
 
 def _draw_field(axes: Axes, records: Sequence[Mapping[str, Any]], field: str, **look: Any) -> bool:

@@ -151,3 +151,14 @@ def test_a_new_metric_is_one_entry_of_the_table(monkeypatch):
     assert f"chrF2++             {expected!s:>16}\n" in table
     assert f"chrF2++             {expected.signature} (with words)" in re.sub(r"\n +", " ", table)
     assert re.search(r"systems .* chrF2\+\+\nthis .*\nother .* 100.00 ± 0.00\n", table)
+
+
+def test_names_of_systems_take_columns_not_letters():
+    names = ["modele", "mode\u0300le", "翻訳"]  # of 6, 6 and 4 columns
+    some = [compare(name, TRANSLATIONS, REFERENCES, REFERENCES, LENGTHS) for name in names]
+    by_length = bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS)
+    all_scores = score_set(TRANSLATIONS, REFERENCES, FRENCH)
+    scores = TranslationScores(all_scores, None, by_length, comparisons=some)
+    rows = [line for line in scores.table().splitlines() if "100.00 ± 0.00" in line]
+    # In letters: one more with the mark, two fewer with wide ones.
+    assert [row.index("100.00") for row in rows[:3]] == [23, 24, 21]

@@ -128,7 +128,8 @@ def test_a_translator_is_neither_copied_nor_used_in_a_forked_process(translator,
 
 
 def test_another_beam(translator, exported):
-    three, four = (translator.translate(SENTENCES, beam_size=n, n_best=n) for n in (3, 4))
+    sizes: Any = np.arange(3, 5)
+    three, four = (translator.translate(SENTENCES, beam_size=n, n_best=n) for n in sizes)
     assert [one.text for one in three] == [one.text for one in translator.translate(SENTENCES)]
     assert max(len(one.hypotheses) for one in three) == 3
     assert max(len(one.hypotheses) for one in four) == 4

@@ -233,3 +233,10 @@ def test_the_package_runs_its_commands(arguments, status, out, err):
     assert out in done.stdout and err in done.stderr
     assert bool(done.stdout) == bool(out) and bool(done.stderr) == bool(err)
     assert len((done.stdout + done.stderr).splitlines()) == 1
+
+
+def test_a_scripts_module_is_no_command():
+    run = [sys.executable, "-m", "rnnsearch_tf.scripts.plot", "--output=new.png"]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    said = "rnnsearch-plot: use python -m rnnsearch_tf plot, or rnnsearch-plot\n"
+    assert (done.returncode, done.stderr) == (2, said)

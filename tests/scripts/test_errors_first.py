@@ -54,6 +54,7 @@ CASES = [
     ("translate", [MODEL, "--input=packed"], "--input packed: binary, compressed, or"),
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
+    ("translate", [f"{MODEL},german", "--input=en"], "german: other source_language (de) than mod"),
     ("translate", [f"{MODEL},graphs", "--input=en"], "graphs is an export: an ensemble takes"),
     ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
     ("evaluate", [MODEL, *TEST, "--system=none"], "--system none: No such file"),
@@ -165,6 +166,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "model/checkpoints").mkdir()
     (path / "model/checkpoints/ckpt-1.index").touch()
     made_model(path / "other", ["another"])
+    made_model(path / "german", source_language="de")
     (path / "no_words/source.vocab").unlink()
     (path / "no_weights/best.weights.h5").unlink()
     (path / "broken").mkdir()

@@ -47,7 +47,7 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
 
 def test_subwords_have_no_candidate_words_and_no_lexicon(capsys, tmp_path):
     flags = "--model_dir=europarl-en-fr", "--candidate_words=100"
-    line = fails(capsys, translate, *flags, status=2)
+    line = fails(capsys, translate, *flags, status=1)
     assert "--candidate_words needs a model of words; " in line
     model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
     text = tmp_path / "text"
@@ -293,13 +293,17 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
         (["--alignment=json", "--word_scores"], "--word_scores is for lines of text"),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
         ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
-        ([f"--closest_to={__file__}", "--n_best=2", "--input=-"], "an --input that is a file"),
     ],
 )
 def test_output_that_cannot_be(capsys, two_lines, tmp_path, flags, said):
     flags = [*two_lines, *flags, f"--output={tmp_path / 'out'}"]
     assert said in fails(capsys, translate, *flags, status=2)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_closest_translations_need_a_file(capsys, two_lines):
+    flags = [*two_lines[:2], "--input=-", f"--closest_to={__file__}", "--n_best=2"]
+    assert "an --input that is a file" in fails(capsys, translate, *flags, status=2)
 
 
 def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, two_lines):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -88,13 +89,13 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     return scripted
 
 
-def made_model(folder: Path, words: Iterable[str] = ()) -> str:
+def made_model(folder: Path, words: Iterable[str] = (), **settings: Any) -> str:
     """The flag for a model directory without weights; it knows these words, or many."""
     vocabulary = Vocabulary([*SPECIAL_TOKENS, *words]) if words else KNOWN
     digest = vocabulary.digest
     sizes = dict.fromkeys(("source_vocabulary_size", "target_vocabulary_size"), len(vocabulary))
     config = Config(tokenizer=WHITESPACE, source_vocabulary=digest, target_vocabulary=digest)
-    config = config.with_settings(**sizes)
+    config = config.with_settings(**sizes, **settings)
     directory = ModelDirectory(folder)
     directory.create(config, vocabulary, vocabulary)
     directory.weights_path().touch()

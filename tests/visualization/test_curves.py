@@ -62,7 +62,10 @@ def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, m
     long = [LengthBin(low, low + 9, 9, 20.0) for low in range(1, 400, 10)]
     draw_bleu_by_length(tmp_path / "c.svg", {"one": long[:15]})
     draw_bleu_by_length(tmp_path / "d.svg", {"one": long})
-    draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED))
+    for some in (spans[:1], [*spans[:6], (61, 150)], [*spans[:6], (61, 300)]):
+        bins = [LengthBin(*span, 9, 20.0) for span in some]
+        draw_bleu_by_length(tmp_path / "f.svg", {"one": bins, "two": bins}, marks=[50, 30])
+    draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED[:1]))
     draw_training(tmp_path / "e.svg", dict.fromkeys(many, TRAINED))
     looks = [(line.get_color(), line.get_marker()) for line in drawn[-1].axes[1].get_lines()]
     assert len({*looks}) == len(many)
@@ -75,6 +78,8 @@ def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, m
             assert box(legend, axes)[1] > 1
             labels = [box(label, axes) for label in axes.get_xticklabels() if label.get_text()]
             marks = [box(text, axes) for text in axes.texts]
+            if axes.get_xlabel() == "updates":
+                assert all(float(tick).is_integer() for tick in axes.get_xticks())
             assert all(mark[1] >= 1 for mark in marks)
             for one, other in itertools.combinations([*labels, *marks, box(legend, axes)], 2):
                 assert not overlap(one, other)

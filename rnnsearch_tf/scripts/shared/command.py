@@ -164,7 +164,13 @@ class Command:
             raise UsageError(f"--{error}") from error
 
     def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
-        """Make the function of the console script, which takes the arguments of `run`."""
+        """Make the function of the console script, which takes the arguments of `run`.
+
+        `python -m` with the script's own module would do nothing, and ends with a hint.
+        """
+        if main.__module__ == "__main__":
+            name = self.name.removeprefix("rnnsearch-")
+            sys.exit(self._fail(f"use python -m rnnsearch_tf {name}, or {self.name}", 2))
 
         @functools.wraps(main)  # as a function it can be pickled, by its name
         def run(arguments: list[str] | None = None) -> int:

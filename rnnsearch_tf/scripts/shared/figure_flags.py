@@ -1,6 +1,7 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,7 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
 @contextlib.contextmanager
 def drawing(command: Command) -> Iterator[None]:
     """Give warnings, as of fonts, as the command's own."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a home that it cannot write to
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # also where Python is told to raise them
         warnings.simplefilter("ignore", DeprecationWarning)  # between libraries

@@ -371,12 +371,23 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
         ("1. Open it. 2. Save it.", ["1. Open it.", "2. Save it."]),
         ("It was 12. She left.", ["It was 12.", "She left."]),
         ("Half \x00 an emoji.", ["Half \ufffd an emoji."]),
+        ('"Stop!" he said. "Why?" He left.', ['"Stop!" he said.', '"Why?"', "He left."]),
+        ("Gen. Smith met Sen. Lee. He left.", ["Gen. Smith met Sen. Lee.", "He left."]),
     ],
 )
 def test_the_sentences_of_addresses_lists_and_halves(visit, server, line, sentences):
     page = visit(server.url)
     half = r"line.replace('\0', '\ud83d')"
     assert page.evaluate(f"line => linesOf({half}).flatMap(sentencesOf)", line) == sentences
+
+
+def test_german_has_stops_in_its_sentences(visit, server):
+    page = visit(server.url)
+    line = "Am 3. Mai war z. B. Nr. 2 da. Es ist groß. „Halt!“ rief er. Gut."
+    read = "line => { languages.source = 'de'; return sentencesOf(line); }"
+    assert page.evaluate(read, line) == [
+        "Am 3. Mai war z. B. Nr. 2 da.", "Es ist groß.", "„Halt!“ rief er.", "Gut.",
+    ]  # fmt: skip
 
 
 def test_a_browser_that_knows_no_sentences_translates_lines(visit, server):
