@@ -12,7 +12,7 @@
 # make site   the documentation with an API page from the docstrings, in site/
 # make dist   source distribution and wheel, in dist/
 # make walk   end-to-end checks of the wheel, in an environment of its own for PYTHON
-# make protos the messages of TensorFlow Serving, from their .proto
+# make protos the messages of TensorFlow Serving and SentencePiece, from their .proto
 # make clean  all environments, demo/, site/, build/, dist/ and caches are removed
 # make bench  training and search speed, three times, beside stored figures; also WORKLOAD, REPEAT
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
@@ -33,6 +33,7 @@ BEAM := .venv-beam
 BUILD := build/venv
 # Its code runs with every protobuf that pyproject.toml allows; grpcio-tools has no wheel for 3.13.
 PROTOC := grpcio-tools==1.62.3
+PROTOS := rnnsearch_tf/client/serving rnnsearch_tf/text/subword_model
 DOWNLOAD := about 0.7 GB to download
 # On a terminal, pip shows what it downloads and how far it is.
 QUIET_PIP = $$([ -t 2 ] || echo --quiet)
@@ -117,9 +118,9 @@ walk: dist $(VENV)/installed-test
 protos:
 	$(PYTHON) -m venv build/protoc
 	build/protoc/bin/python -m pip install --quiet $(PROTOC)
-	build/protoc/bin/python -m grpc_tools.protoc -I. --python_out=. rnnsearch_tf/client/serving.proto
-	sed -i.bak '/^if _descriptor._USE_C/,$$d' rnnsearch_tf/client/serving_pb2.py # offsets that nothing reads
-	rm rnnsearch_tf/client/serving_pb2.py.bak
+	build/protoc/bin/python -m grpc_tools.protoc -I. --python_out=. $(PROTOS:=.proto)
+	sed -i.bak '/^if _descriptor._USE_C/,$$d' $(PROTOS:=_pb2.py) # offsets that nothing reads
+	rm $(PROTOS:=_pb2.py.bak)
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/compare.py --workload $(WORKLOAD) --repeat $(REPEAT)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subwords import BLANK
 from rnnsearch_tf.text.unspaced import UNSPACED
 
@@ -38,15 +39,14 @@ class SubwordSampler:
     ):
         require_package("sentencepiece")
         import sentencepiece
-        from sentencepiece import sentencepiece_model_pb2
 
-        proto = sentencepiece_model_pb2.ModelProto.FromString(model)
-        kinds, kind = proto.trainer_spec.ModelType, proto.trainer_spec.model_type
+        read = SubwordModel.FromString(model)
+        kind, kinds = read.trainer_spec.model_type, SubwordModel.TrainerSpec
         if kind not in (kinds.UNIGRAM, kinds.BPE):
             raise InputError("subwords can be sampled from unigram and BPE models only")
         self._segment = self._sample if kind == kinds.UNIGRAM else self._merge
         # The others stay as they are: bytes, and symbols that a user has defined.
-        normal = [piece for piece in proto.pieces if piece.type == piece.NORMAL]
+        normal = [piece for piece in read.pieces if piece.type == piece.NORMAL]
         self._scores = {piece.piece: piece.score for piece in normal}  # ln p, or −rank of a merge
         self._longest = max(map(len, self._scores), default=0)
         has_words = not any(BLANK in piece[1:] for piece in self._scores)

@@ -19,6 +19,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text.canonical_composition import composition_rules
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
@@ -199,7 +200,6 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """
     require_package("sentencepiece")
     import sentencepiece
-    from sentencepiece import sentencepiece_model_pb2
 
     model = io.BytesIO()
     errors: list[Exception] = []
@@ -230,10 +230,10 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
             raise InputError(f"{size:,} subwords cannot be learned: {reason}") from error
     if errors:
         raise errors[0]
-    proto = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    learned = SubwordModel.FromString(model.getvalue())
     # The path of a temporary file; without it, models of equal texts are equal.
-    proto.normalizer_spec.ClearField("normalization_rule_tsv")
-    return proto.SerializeToString(deterministic=True)
+    learned.normalizer_spec.ClearField("normalization_rule_tsv")
+    return learned.SerializeToString(deterministic=True)
 
 
 def _removal_of(folder: str) -> Callable[[], None]:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import sentencepiece
 from known_pairs import lists
-from sentencepiece import sentencepiece_model_pb2
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import subwords
@@ -20,6 +19,7 @@ from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.synthetic.grammar import generate
+from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
 
 ENGLISH = ["It is cold ☃.", "", "▁ <0x41>", "The men are not here, are they?"]
@@ -135,8 +135,8 @@ def test_text_that_would_change_gets_no_letter_noise(data):
 
 def model_of(kind: str, scores: dict[str, float]) -> bytes:
     """Make a model file of these pieces."""
-    model = sentencepiece_model_pb2.ModelProto()
-    model.trainer_spec.model_type = model.trainer_spec.ModelType.Value(kind)
+    model = SubwordModel()
+    model.trainer_spec.model_type = SubwordModel.TrainerSpec.ModelType.Value(kind)
     model.pieces.add(piece="[UNK]", type="UNKNOWN")
     model.pieces.add(piece="<sep>", type="USER_DEFINED")
     for piece, score in scores.items():

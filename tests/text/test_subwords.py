@@ -5,11 +5,13 @@ import struct
 
 import numpy as np
 import pytest
+import sentencepiece
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.words import Side, alignment_of_words
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -180,6 +182,15 @@ def test_fingerprints_differ_by_model(tokenizer):
 
 def test_models_of_equal_texts_are_equal():
     assert learn_subwords(TEXT, 320) == learn_subwords(TEXT, 320)
+
+
+def test_model_files_are_read_as_sentencepiece_reads_them(model):
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pieces = SubwordModel.FromString(model).pieces
+    numbers = range(len(processor))
+    assert [piece.piece for piece in pieces] == [processor.id_to_piece(i) for i in numbers]
+    assert [piece.score for piece in pieces] == [processor.get_score(i) for i in numbers]
+    assert [piece.type == piece.BYTE for piece in pieces] == [processor.is_byte(i) for i in numbers]
 
 
 def failing_lines():

@@ -54,6 +54,12 @@ class _Spec:
     repeated: bool  # whether it may be given several times
 
     @property
+    def is_input_once(self) -> bool:
+        """Whether it names what is read, and may be given only once."""
+        is_input = isinstance(self.flag_type, FileType) and self.flag_type.is_input
+        return is_input and not self.repeated
+
+    @property
     def placeholder(self) -> str:
         """Text that `--help` shows behind the name of the flag."""
         if isinstance(self.flag_type, FileType):
@@ -239,14 +245,15 @@ class Command:
             return main() or 0
 
     def _check_given_once(self, arguments: list[str]) -> None:
-        """Raise a UsageError for a flag of files given twice: absl would take only the last one."""
+        """Raise a UsageError for an input given twice: absl would take only the last one."""
         flag_names = (a.lstrip("-").partition("=")[0] for a in arguments if a.startswith("-"))
         for name, count in Counter(flag_names).items():
             spec = self._specs.get(name)
-            if count > 1 and spec and isinstance(spec.flag_type, FileType) and not spec.repeated:
-                several = spec.flag_type.has_several
-                advice = "separate files by commas" if several else "it takes one"
-                raise UsageError(f"--{name} is given {count} times: {advice}")
+            if count > 1 and spec and spec.is_input_once:
+                several = (
+                    "separate files by commas" if spec.flag_type.has_several else "it takes one"
+                )
+                raise UsageError(f"--{name} is given {count} times: {several}")
 
     def _check_have_values(self, arguments: list[str]) -> None:
         """Raise a UsageError for a flag without a value: absl would take the next flag for it."""

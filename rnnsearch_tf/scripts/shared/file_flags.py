@@ -20,6 +20,7 @@ class FileType:
     check: Callable[[str], None]  # raises an error of `input_errors` for an unusable file
     has_stream: bool = False  # whether - is standard input or output, which needs no check
     has_several: bool = False  # whether a value may be several paths, with commas
+    is_input: bool = False
 
     def paths(self, value: str) -> list[str]:
         """Return the path, or paths, of a value."""
@@ -77,17 +78,21 @@ def _check_writable(folder: Path) -> None:
         raise OSError(error.errno, f"{folder}: cannot be written: {error.strerror}") from error
 
 
-INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
-INPUT_FILES = FileType("FILES", _check_input, has_several=True)
-INPUT_BINARIES = FileType("FILES", lambda path: open(path, "rb").close(), has_several=True)
-INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
+INPUT_FILE = FileType("FILE", _check_input, is_input=True)  # text, plain or .gz
+INPUT_FILES = FileType("FILES", _check_input, has_several=True, is_input=True)
+INPUT_BINARIES = FileType(
+    "FILES", lambda path: open(path, "rb").close(), has_several=True, is_input=True
+)
+INPUT_LINES = FileType("FILE", _check_input, has_stream=True, is_input=True)
 OUTPUT_FILE = FileType("FILE", _check_plain_file)
 OUTPUT_LINES = FileType("FILE", _check_plain_file, has_stream=True)
 OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed where it is named .gz
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
 REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
-MODEL_FOLDERS = FileType("FOLDERS", lambda path: None, has_several=True)  # see `decoding_flags`
-MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
+MODEL_FOLDERS = FileType(  # see `decoding_flags`
+    "FOLDERS", lambda path: None, has_several=True, is_input=True
+)
+MODEL_FOLDER = FileType("FOLDER", lambda path: None, is_input=True)  # likewise
 
 
 def check_has_no_comma(name: str, path: str) -> None:
