@@ -42,6 +42,7 @@ MOSES_NAMES = f"{', '.join(MOSES_LANGUAGES)}; with sacremoses {', '.join(MORE_MO
 
 # Beyond these a model or a search takes more memory than machines have.
 _SIZE = Limits(1, 1_000_000)
+MAX_LENGTH_RATIO = Limits(0, 1_000, without_low=True)
 _LENGTH = Limits(1, 10_000)
 BEAM_SIZE = Limits(1, 1_000)
 SUBWORDS = Limits(260, 1_000_000)  # with 256 bytes and the special tokens
@@ -297,7 +298,7 @@ class DecodingConfig:
     max_length_ratio: float = setting(
         3.0,
         "maximum target tokens for each source token, </s> counted",
-        Limits(0, 1_000, without_low=True),
+        MAX_LENGTH_RATIO,
     )
     min_length_ratio: float = setting(
         0.0, "minimum target words for each source token (</s> is a source token)", Limits(0, 1_000)

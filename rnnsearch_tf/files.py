@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.errors import InputError
@@ -29,6 +29,16 @@ _PACKAGE = Path(__file__).parent
 
 
 @contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new folder, which is removed when the block ends, also by a forced end."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        interrupts.last_word(functools.partial(shutil.rmtree, folder, ignore_errors=True)),
+    ):
+        yield Path(folder)
+
+
+@contextlib.contextmanager
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     """Yield a temporary name, whose file replaces `path` when the block ends well.
 
@@ -41,9 +51,8 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     """
     target = real_path(path)
     stays = is_stream(path)
-    place: Any = tempfile.TemporaryDirectory() if stays else contextlib.nullcontext(target.parent)
-    with place as folder:
-        temporary = Path(folder) / f".{target.name}.{uuid.uuid4().hex[:8]}.tmp{suffix}"
+    with temporary_folder() if stays else contextlib.nullcontext(target.parent) as folder:
+        temporary = folder / f".{target.name}.{uuid.uuid4().hex[:8]}.tmp{suffix}"
         remove = functools.partial(temporary.unlink, missing_ok=True)
         try:
             with interrupts.last_word(remove):

@@ -4,7 +4,7 @@ A folder, beside that of the prepared text whose words are linked, holds
 
 * `links`: int32, positions of source and target word of all links of all pairs;
 * `starts`: int64, the index of each pair's first link, and the number of all links;
-* `left_out`: UTF-8, a notice of pairs whose links are left out, or nothing;
+* `problems`: UTF-8, a warning of pairs whose links are left out, or nothing;
 * `digests.json`: the SHA-256 of all three.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rnnsearch_tf.data.parallel_corpus import CHANGED, Corpus, each_pair, unchanged
-from rnnsearch_tf.data.prepared_corpus import mapped
+from rnnsearch_tf.data.prepared_corpus import PROBLEMS, mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
     WordAlignmentBlock,
@@ -31,7 +31,6 @@ from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
-_LEFT_OUT = "left_out"
 _ENOUGH_PAIRS = 20  # to tell which words links are of
 
 
@@ -64,8 +63,8 @@ def prepare_alignments(
             _write(empty, files, pairs, word_starts, _LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)
-    if notice := (folder / _LEFT_OUT).read_text("utf-8"):
-        say(notice)
+    if problem := (folder / PROBLEMS).read_text("utf-8"):
+        say(problem)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
     return WordAlignments(links, mapped(folder / "starts", np.int64), word_starts)
 
@@ -157,7 +156,7 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
-    (folder / _LEFT_OUT).write_text(words.check(block.path), "utf-8")
+    (folder / PROBLEMS).write_text(words.check(block.path), "utf-8")
     write_digests(folder)
 
 

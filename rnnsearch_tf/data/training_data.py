@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import MOSES, Config, TrainingConfig
+from rnnsearch_tf.config import MAX_LENGTH_RATIO, MOSES, Config, TrainingConfig
 from rnnsearch_tf.data.batching import count_lengths, length_ratio
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
@@ -17,7 +17,6 @@ from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
-_LONGEST_RATIO = 1_000.0  # that `max_length_ratio` allows
 _LONG_TARGET = 1.5  # tokens for each source token: half the default limit of a translation
 _MANY = 0.1  # of pairs or tokens
 
@@ -80,7 +79,7 @@ class TrainingData:
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
         longest = config.decoding.max_length_ratio  # target tokens for each source token
         if self._ratio > _LONG_TARGET:  # more, where the text has many
-            longest = max(longest, min(round(3 * self._ratio, 1), _LONGEST_RATIO))
+            longest = max(longest, min(round(3 * self._ratio, 1), MAX_LENGTH_RATIO.high))
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         self.config = config.with_settings(
             source_vocabulary_size=len(self.source_vocabulary),

@@ -138,17 +138,18 @@ def check_models(paths: Sequence[str | Path], weights: str) -> Config:
         directory.find_weights(weights)
         configs.append(directory.load_config())
         _check_tokenizer(configs[-1])
-        _check_alike(configs[-1], configs[0], f"{directory.path}: other", directories[0].path)
+        if other := _difference(configs[-1], configs[0]):
+            raise InputError(f"{directory.path}: other {other} than {directories[0].path}")
     return configs[0]
 
 
-def _check_alike(config: Config, first: Config, other: str, path: Path) -> None:
-    """Raise an InputError for a member of an ensemble that reads or writes other tokens."""
+def _difference(config: Config, first: Config) -> str | None:
+    """Say by what a member of an ensemble reads or writes other tokens than the first."""
     for name in _IN_COMMON:
-        if getattr(config, name) != getattr(first, name):
-            is_named = name in _TEXT_SETTINGS
-            what = f"{name} ({getattr(config, name)})" if is_named else "vocabularies"
-            raise InputError(f"{other} {what} than {path}")
+        value = getattr(config, name)
+        if value != getattr(first, name):
+            return f"{name} ({value})" if name in _TEXT_SETTINGS else "vocabularies"
+    return None
 
 
 def _check_tokenizer(config: Config) -> None:

@@ -24,9 +24,8 @@ _WORD = (
     r"((?:['’-][\p{L}\p{M}'’-]*)?[^\p{L}\p{M}\p{N}]*)"
 )
 _WHOLE_WORD = re.compile(rf"{BLANK}[^\W\d_]+")
-_WITH_NUMBER = r".*\p{N}.*"
+_KEPT = r".*\p{N}.*|\P{L}*(\p{Lu}\p{M}*\.){2,}\P{L}*"  # with a digit, or U.S.
 _ACRONYM = r".*\p{Lu}[\p{M}.]*\p{Lu}.*"
-_DOTTED = r"\P{L}*(\p{Lu}\p{M}*\.){2,}\P{L}*"  # U.S.
 
 
 class LetterCaseCorrection(tf.Module):
@@ -87,8 +86,7 @@ class LetterCaseCorrection(tf.Module):
         given = words.flat_values
         is_acronym = tf.strings.regex_full_match(given, _ACRONYM)
         is_kept = tf.repeat(is_title, words.row_lengths()) & is_acronym
-        is_kept |= tf.strings.regex_full_match(given, _WITH_NUMBER)
-        is_kept |= tf.strings.regex_full_match(given, _DOTTED)
+        is_kept |= tf.strings.regex_full_match(given, _KEPT)
         usual, is_known = self._usual(lowercase(given))
         read = words.with_flat_values(tf.where(is_kept, given, usual))
         text = tf.strings.reduce_join(read, axis=1, separator=" ")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
-from rnnsearch_tf.text.subwords import BLANK
+from rnnsearch_tf.text.subwords import BLANK, cross_spaces
 from rnnsearch_tf.text.unspaced import UNSPACED
 
 _UNSPACED = re.compile(UNSPACED)
@@ -49,8 +49,7 @@ class SubwordSampler:
         normal = [piece for piece in read.pieces if piece.type == piece.NORMAL]
         self._scores = {piece.piece: piece.score for piece in normal}  # ln p, or −rank of a merge
         self._longest = max(map(len, self._scores), default=0)
-        has_words = not any(BLANK in piece[1:] for piece in self._scores)
-        self._words = _WORD.findall if has_words else lambda text: [text]
+        self._words = (lambda text: [text]) if cross_spaces(self._scores) else _WORD.findall
         self._lattice = functools.lru_cache(_KNOWN_WORDS)(self._filter_forward)
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self._alpha = alpha

@@ -1,21 +1,18 @@
 """Subwords: text of any language and script as pieces of words, by SentencePiece."""
 
-import functools
 import hashlib
 import io
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError, first_line, input_errors, until_error
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.files import temporary_folder
 from rnnsearch_tf.text.canonical_composition import composition_rules
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
@@ -127,7 +124,7 @@ class SentencePieceTokenizer(Tokenizer):
         InputError for a model with pieces of more than one word.
         """
         tokens = self.vocabulary().tokens
-        if any(BLANK in token[1:] for token in tokens):
+        if cross_spaces(tokens):
             raise InputError(
                 "pieces of this SentencePiece model cross spaces, so words cannot be told apart"
             )
@@ -187,6 +184,11 @@ class _OtherWords(WhitespaceTokenizer):
         return tf.strings.split(tf.strings.regex_replace(clean(text), f"({UNSPACED})", r" \1 "))
 
 
+def cross_spaces(pieces: Iterable[str]) -> bool:
+    """Whether one of the pieces is of more than one word."""
+    return any(BLANK in piece[1:] for piece in pieces)
+
+
 def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """Learn a unigram subword model with byte fallback: the content of its file.
 
@@ -204,8 +206,8 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     model = io.BytesIO()
     errors: list[Exception] = []
     try:
-        with tempfile.TemporaryDirectory() as folder, interrupts.last_word(_removal_of(folder)):
-            rules = Path(folder, "rules.tsv")
+        with temporary_folder() as folder:  # SentencePiece computes through a forced end
+            rules = folder / "rules.tsv"
             rules.write_text(composition_rules(), "utf-8")
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=until_error(lines, errors),
@@ -234,11 +236,6 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     # The path of a temporary file; without it, models of equal texts are equal.
     learned.normalizer_spec.ClearField("normalization_rule_tsv")
     return learned.SerializeToString(deterministic=True)
-
-
-def _removal_of(folder: str) -> Callable[[], None]:
-    """Remove the folder where a forced end, as while SentencePiece computes, leaves it."""
-    return functools.partial(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _reason(error: Exception) -> str:

@@ -64,11 +64,12 @@ def draw_bleu_by_length(
         bins = [b for curve in curves.values() for b in curve]
         _label_bins(axes, bins, marks)
         axes.set_ylim(bottom=0)
+        marks = sorted(marks)
         for mark in marks:
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
-        labels = [f"training ≤ {mark}" for mark in sorted(marks)]
-        lines = _lines(axes, sorted(marks), labels)
-        for mark, label, line in zip(sorted(marks), labels, lines, strict=True):
+        labels = [f"training ≤ {mark}" for mark in marks]
+        lines = _lines(axes, marks, labels)
+        for mark, label, line in zip(marks, labels, lines, strict=True):
             axes.annotate(label, (mark, 1), (0, 3 + 10 * line), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
         _finish(figure, path, fonts, _legend_title(bins, bool(compared)))

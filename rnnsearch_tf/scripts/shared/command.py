@@ -250,10 +250,9 @@ class Command:
         for name, count in Counter(flag_names).items():
             spec = self._specs.get(name)
             if count > 1 and spec and spec.is_input_once:
-                several = (
-                    "separate files by commas" if spec.flag_type.has_several else "it takes one"
-                )
-                raise UsageError(f"--{name} is given {count} times: {several}")
+                has_several = spec.flag_type.has_several
+                advice = "separate files by commas" if has_several else "it takes one"
+                raise UsageError(f"--{name} is given {count} times: {advice}")
 
     def _check_have_values(self, arguments: list[str]) -> None:
         """Raise a UsageError for a flag without a value: absl would take the next flag for it."""
@@ -267,9 +266,7 @@ class Command:
         self.flags.unparse_flags()
         try:
             self._check_given_once(arguments)  # the command line overrides a file, but not itself
-            for file in _flag_files(arguments):
-                self._check_given_once(self._with_files(file))
-            arguments = self._with_files(arguments)
+            arguments = self._with_flag_files(arguments)
             self._check_have_values(arguments)
             return self.flags([self.name, *arguments], known_only=self.passes_on)[1:]
         except flags.UnrecognizedFlagError as error:
@@ -291,10 +288,23 @@ class Command:
         except ValueError as error:  # --noNAME=VALUE
             raise UsageError(str(error)) from error
 
-    def _with_files(self, arguments: list[str]) -> list[str]:
-        """Put the lines of flag files, of which a BOM is no part, in place of `--flagfile`."""
-        read = self.flags.read_flags_from_files(arguments, force_gnu=False)
-        return [argument.removeprefix("\ufeff") for argument in read]
+    def _with_flag_files(self, arguments: list[str]) -> list[str]:
+        """Put the lines of flag files in place of `--flagfile`: each is read and checked once."""
+        read: list[str] = []
+        rest = iter(arguments)
+        for argument in rest:
+            name, equals, value = argument.lstrip("-").partition("=")
+            if not argument.startswith("-") or name != "flagfile":
+                read.append(argument)
+                continue
+            if equals and not value:
+                raise UsageError("--flagfile is empty")
+            file = [argument] if equals else [argument, *itertools.islice(rest, 1)]
+            lines = self.flags.read_flags_from_files(file, force_gnu=False)
+            lines = [line.removeprefix("\ufeff") for line in lines]
+            self._check_given_once(lines)
+            read += lines
+        return read
 
     def help(self, arguments: Sequence[str] = ()) -> str:
         """Return the text that `--help` prints when it is given with these arguments."""
@@ -372,16 +382,6 @@ class Command:
         close_bars()
         self.warn(message)
         return status
-
-
-def _flag_files(arguments: list[str]) -> Iterator[list[str]]:
-    """Yield `--flagfile=FILE`, or `--flagfile` and FILE, for each; UsageError for no name."""
-    for place, argument in enumerate(arguments):
-        name, equals, value = argument.lstrip("-").partition("=")
-        if argument.startswith("-") and name == "flagfile":
-            if equals and not value:
-                raise UsageError("--flagfile is empty")
-            yield [argument] if equals else arguments[place : place + 2]
 
 
 def _described(error: OSError) -> str:
