@@ -42,7 +42,7 @@ BLEU_FIGURE = "bleu_by_length.svg"
 _IN_SUBWORDS = " (in subwords, while test sentences are measured in words)"
 _PARTS = ("model", "training", "decoding")  # of the settings
 _VERDICTS = {True: "**yes**", False: "**no**", None: "cannot tell"}
-_SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
+_SPECIAL = re.compile(r"([\\`*_<>|\[\]&~])")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,7 +54,7 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         "by_length": [
             LengthBin(*span, 100, score) for span, score in zip(LENGTHS, by_length, strict=True)
         ],
-        "examples": [Example("A | long one.", "Une longue.", f"Par {name} [UNK].")],
+        "examples": [Example("A | long &lt; ~~one~~.", "Une longue.", f"Par {name} [UNK].")],
         "alignments": [SoftAlignment(["a", "</s>"], ["un", "$", "</s>"], [[0.75, 0.25]] * 3)],
         "translations": ["Un.", "[UNK]."],
         "translations_without_unk": ["Un.", "Deux."],
@@ -239,7 +239,7 @@ def test_tables():
     ]  # fmt: skip
     assert table_3[1:] == [r"Par RNNsearch-50 \[UNK\]."]
     assert rows(text, "61–97") == [["61–97", "100", "3.00", "14.00", "9.00", "25.75"]]
-    assert rows(text, "Source") == [["Source", r"A \| long one."]]
+    assert rows(text, "Source") == [["Source", r"A \| long \&lt; \~\~one\~\~."]]
     assert rows(text, "`hidden_size`") == [["`hidden_size`", "1000", "256"]]
     for signature in (
         "BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenized: `tok:none",
