@@ -24,6 +24,8 @@ from rnnsearch_tf.evaluation.length_bins import LengthBin, length_bins
 from rnnsearch_tf.evaluation.metrics import Metric, Reference
 from rnnsearch_tf.json_files import plain
 
+_ROUNDING = 1e-4  # of the scores of draws: sacreBLEU computes them from float32
+
 
 class Difference(NamedTuple):
     """Scores of two systems by one metric."""
@@ -110,7 +112,7 @@ def difference(
         float(estimate_ci(theirs)[1]) if theirs.any() else None,  # as `Metric.score` has it
         float(low),
         float(high),
-        (1 + int(np.sum(abs(d_k - d) >= abs(d)))) / (1 + metrics.SAMPLES),
+        (1 + int(np.sum(abs(d_k - d) >= abs(d) - _ROUNDING))) / (1 + metrics.SAMPLES),
         str(metric_object.get_signature()),
     )
 

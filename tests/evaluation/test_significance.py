@@ -46,6 +46,14 @@ def test_one_sentence_is_no_evidence():
         assert found.low < found.score - found.other < found.high
 
 
+def test_a_draw_with_twice_the_difference_counts_though_scores_are_rounded():
+    """Of 3 wrong lines in 20, 0, 6 or more are drawn with a probability of 0.106; 6, with 0.045."""
+    right = ["a b c d e f g h i j k l m"] * 20
+    wrong = ["a b c d e f g h i j k l x"] * 3 + right[3:]
+    found = difference(METRICS["ter"], wrong, right, right)
+    assert found.p_value == pytest.approx(0.106, abs=0.03)
+
+
 def test_of_equally_good_systems_as_many_are_significant_as_p_says(monkeypatch):
     """With p < 0.2, a fifth."""
     monkeypatch.setattr(metrics, "SAMPLES", 100)
