@@ -104,11 +104,15 @@ class _Work:
         last, limits = records[-1], config.training
         if last.get("epoch", 0) < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
-        subwords = directory.subword_files()
-        wanted = TrainingData(config, self._texts.training, subwords=subwords).config
         validation_text = self._texts.validation.fingerprint()
+        wanted = self._completed(directory, config)
         check_same(directory, dataclasses.replace(wanted, validation_text=validation_text))
         return True
+
+    def _completed(self, directory: ModelDirectory, config: Config) -> Config:
+        """Fill in the settings that follow from the training text, such as the length ratio."""
+        subwords = directory.subword_files()
+        return TrainingData(config, self._texts.training, subwords=subwords).config
 
     def evaluate(self, name: str, config: Config) -> ModelResults:
         """Evaluate, and save the results for the next run."""
@@ -119,7 +123,8 @@ class _Work:
             attention = Translator.load(path, alignment="attention")
             lexicon = lexicon_of(attention, random_pairs(self._texts.training, MAX_PAIRS))
             write_lexicon(directory.lexicon_path, lexicon)
-        results = assess(MODELS[name], path, config, self._texts, self._sample)
+        completed = self._completed(directory, config)
+        results = assess(MODELS[name], path, completed, self._texts, self._sample)
         saved = {"key": self._key(name, config), "results": plain(results)}
         write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results

@@ -12,7 +12,7 @@ import scripted_train_step
 from report_reading import read_report
 from tiny_training import SIZES
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -128,13 +128,13 @@ def test_nothing_is_done_twice(output, flags, monkeypatch):
 
 
 @pytest.fixture
-def evaluated(output, monkeypatch) -> list[tuple[str, float]]:
-    """Names and shortest translations of models, as they are evaluated: given their results."""
+def evaluated(output, monkeypatch) -> list[tuple[str, DecodingConfig]]:
+    """Names and searches of models, as they are evaluated: given their results."""
     results = {model.name: model for model in read(output).models}
-    evaluated: list[tuple[str, float]] = []
+    evaluated: list[tuple[str, DecodingConfig]] = []
 
     def assess(name: str, path: Path, config: Config, *_: object) -> ModelResults:
-        evaluated.append((name, config.decoding.min_length_ratio))
+        evaluated.append((name, config.decoding))
         return results[name]
 
     monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.assess", assess)
@@ -142,15 +142,19 @@ def evaluated(output, monkeypatch) -> list[tuple[str, float]]:
 
 
 def test_what_changes_results_makes_the_model_be_evaluated_again(
-    output, flags, tmp_path, evaluated
+    output, flags, tmp_path, monkeypatch, evaluated
 ):
+    # As of a text with long targets, whose translations may be longer than --max_length_ratio=1.5.
+    monkeypatch.setattr("rnnsearch_tf.data.training_data._LONG_TARGET", 1.0)
     copy = tmp_path / "copy"
     shutil.copytree(output, copy)
     changed = [*flags, f"--output={copy}", "--models=rnnsearch-50", "--min_length_ratio=1.4"]
     before = (copy / "rnnsearch-50" / "training.jsonl").read_bytes()
     for _ in range(2):  # the second time it is done already
         assert reproduce.run(changed) == 0
-        assert evaluated == [("RNNsearch-50", 1.4)]
+        [(name, search)] = evaluated
+        assert (name, search.beam_size, search.min_length_ratio) == ("RNNsearch-50", 2, 1.4)
+        assert 3 < search.max_length_ratio < 4
     assert (copy / "rnnsearch-50" / "training.jsonl").read_bytes() == before
     (model,) = read(copy).models
     assert model == read(output).models[3]
