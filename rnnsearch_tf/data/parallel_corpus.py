@@ -40,7 +40,7 @@ class ParallelText(NamedTuple):
             yield ParallelText(self.source[chosen], self.target[chosen])
 
     def check(self) -> None:
-        """Raise an InputError if the sides differ in length, or are not lists of str."""
+        """Raise an InputError if the sides differ in length, or are not lists of valid str."""
         for name, side in zip(("source", "target"), self, strict=True):
             if not isinstance(side, list | tuple):
                 kind = type(side).__name__
@@ -48,6 +48,11 @@ class ParallelText(NamedTuple):
             for number, line in enumerate(side, 1):
                 if not isinstance(line, str):
                     raise InputError(f"{name} sentence {number:,}: expected a str, not {line!r}")
+                try:
+                    line.encode()
+                except UnicodeEncodeError as error:
+                    where = f"{name} sentence {number:,}"
+                    raise InputError(f"{where} is not Unicode: {error.reason}") from error
         counts = len(self.source), len(self.target)
         if counts[0] != counts[1]:
             raise InputError(f"{counts[0]:,} source sentences and {counts[1]:,} target sentences")

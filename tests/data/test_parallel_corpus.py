@@ -78,6 +78,7 @@ def test_unequal_sides_in_memory_are_told():
     [
         ((["a", float("nan")], ["b", "c"]), "source sentence 2: expected a str, not nan"),
         ((["a"], [None]), "target sentence 1: expected a str, not None"),
+        ((["a"], ["\ud83d"]), "target sentence 1 is not Unicode: surrogates not allowed"),
         ((np.array(["a"]), ["b"]), "source: expected a list of str, not ndarray"),
     ],
 )
