@@ -78,11 +78,14 @@ def deferred() -> Iterator[list[int]]:
 
 
 def _handlers() -> dict[int, Any]:
-    """Return the handlers of signals that are not ignored; none outside the main thread."""
+    """Return the handlers of signals that are not ignored; none outside the main thread.
+
+    Those of a program around Python, such as R, are left out: Python could not set them again.
+    """
     if threading.current_thread() is not threading.main_thread():
         return {}
     handlers = {number: signal.getsignal(number) for number in _ENDING}
-    return {n: handler for n, handler in handlers.items() if handler != signal.SIG_IGN}
+    return {n: one for n, one in handlers.items() if one not in (signal.SIG_IGN, None)}
 
 
 @contextlib.contextmanager

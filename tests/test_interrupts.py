@@ -120,6 +120,15 @@ def test_signals_that_are_ignored_stay_so_and_a_closed_terminal_sends_two():
     assert (received, twice) == ([], [signal.SIGHUP] * 2)
 
 
+def test_handlers_of_a_program_around_python_stay(monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "getsignal", lambda number: None)
+        with deferred() as received:
+            pass
+    assert received == [] and signal.getsignal(signal.SIGTERM) == before
+
+
 BREAK = """
 import signal
 signal.SIGBREAK = getattr(signal, "SIGBREAK", None) or signal.SIGUSR1  # as Windows has it
