@@ -6,6 +6,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from rnnsearch_tf.inference.lexicon_file import read_lexicon
+from rnnsearch_tf.text.vectorizer import TableFile
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
@@ -25,9 +26,7 @@ class UnkReplacement(tf.Module):
         super().__init__()
         self._lexicon: tf.lookup.StaticHashTable | None = None
         if lexicon is not None and read_lexicon(lexicon):
-            initializer = tf.lookup.TextFileInitializer(
-                str(lexicon), tf.string, 0, tf.string, 1, delimiter="\t"
-            )
+            initializer = TableFile(lexicon, tf.string, 0, tf.string, 1, delimiter="\t")
             self._lexicon = tf.lookup.StaticHashTable(initializer, default_value="")
 
     def replace(

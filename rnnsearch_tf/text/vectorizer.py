@@ -94,17 +94,29 @@ def _with_last(rows: tf.RaggedTensor, last: Any) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
-class _VocabularyFile(tf.lookup.TextFileInitializer):
-    """Fills a table from a vocabulary file, or from a copy of it in a SavedModel.
+class TableFile(tf.lookup.TextFileInitializer):
+    """Fills a table from a file of words, or from a copy of it in a SavedModel.
 
-    Any other file is an error, also when a model server loads the SavedModel.
+    TensorFlow keeps tables by their names until the process ends: that of another file at the same
+    path has another name. The other arguments are those of `tf.lookup.TextFileInitializer`.
     """
+
+    def __init__(self, path: str | Path, *columns: Any, **options: Any):
+        self._hash = int(_hash(Path(path).read_bytes()))
+        super().__init__(str(path), *columns, **options)
+
+    @property
+    def _shared_name(self) -> str:
+        return f"{super()._shared_name}_{self._hash}"
+
+
+class _VocabularyFile(TableFile):
+    """Any other file is an error, also when a model server loads the SavedModel."""
 
     def __init__(self, path: str | Path, key: tuple, value: tuple):
         content = Path(path).read_bytes()
-        self._hash = int(_hash(content))
         words = content.count(b"\n") + (not content.endswith(b"\n"))
-        super().__init__(str(path), *key, *value, vocab_size=words)
+        super().__init__(path, *key, *value, vocab_size=words)
 
     def initialize(self, table: tf.lookup.StaticHashTable) -> tf.Operation:
         is_same = tf.equal(_hash(tf.io.read_file(self._filename)), self._hash)

@@ -45,6 +45,8 @@ def test_or_translated_where_the_lexicon_has_it(tmp_path):
     write_lexicon(tmp_path / "lexicon.tsv", {"ibex": ("bouquetin",), "Ms": ("Mme", "Madame")})
     replaced = words(tmp_path / "lexicon.tsv")
     assert replaced == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
+    write_lexicon(tmp_path / "lexicon.tsv", {"ibex": ("bouquetin",), "the": ("les",)})
+    assert words(tmp_path / "lexicon.tsv")[2] == ["bouquetin", "les", "ici"]
 
 
 def test_what_was_given_is_copied_and_what_was_read_translated(tmp_path):

@@ -124,6 +124,14 @@ def test_special_tokens_in_a_text_are_unknown_words(tmp_path):
     assert vocabulary.encode(["a", "</s>", "<pad>", "[UNK]", "b", "a"]) == ids.to_list()[0]
 
 
+def test_another_vocabulary_at_the_same_path(tmp_path):
+    for word in ("a", "b"):
+        Vocabulary(["<pad>", "</s>", "[UNK]", word]).save(tmp_path / "v")
+        side = TextVectorizer(WhitespaceTokenizer("en"), tmp_path / "v")
+        assert side.ids(tf.ragged.constant([[word]])).to_list() == [[3, 1]]
+        assert side.spell(tf.constant([3], tf.int64)).numpy() == [word.encode()]
+
+
 def test_the_last_word_of_a_file_without_a_last_line_end(tmp_path):
     (tmp_path / "v").write_text("<pad>\n</s>\n[UNK]\na\nb", "utf-8")
     side = TextVectorizer(WhitespaceTokenizer("en"), tmp_path / "v")
