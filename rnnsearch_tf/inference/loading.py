@@ -15,7 +15,7 @@ from rnnsearch_tf.config import (
 )
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import Paths, as_list
+from rnnsearch_tf.files import Paths, as_list, check_no_pattern
 from rnnsearch_tf.inference.exported import Export, check_models
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
@@ -37,6 +37,7 @@ def load_export(export: Export) -> Any:
             raise InputError(f"{export.path / changed}: missing, or not the file that was exported")
         return tf.saved_model.load(str(export.path))
     except (OSError, ValueError, AttributeError, tf.errors.OpError) as error:
+        check_no_pattern(export.path)  # which would be the reason
         raise InputError(f"{export.path}: not a whole export: {first_line(error)}") from error
 
 

@@ -96,6 +96,16 @@ def test_a_card_that_is_none(version, value):
         Export(version)
 
 
+def test_a_name_that_tensorflow_takes_for_a_pattern(version, tmp_path):
+    edit_card(version, lambda card: card.pop("files"))
+    (version / "saved_model.pb").unlink()
+    with pytest.raises(InputError, match="1: not a whole export"):
+        load_export(Export(version))
+    renamed = version.rename(tmp_path / "a[1]")
+    with pytest.raises(InputError, match=r"a\[1\]: TensorFlow takes .* for a pattern"):
+        load_export(Export(renamed))
+
+
 def test_every_file_is_compared(version):
     names = json.loads((version / "model.json").read_text("utf-8"))["files"]
     present = {p.relative_to(version).as_posix() for p in version.rglob("*") if p.is_file()}
