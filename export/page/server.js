@@ -130,19 +130,22 @@ async function call(address, signal, body) {
   const ours = new AbortController();
   const abort = () => ours.abort();
   let late = false;
+  let begun = false;
   const timer = setTimeout(() => ours.abort((late = true)), TIMEOUT_MS);
   signal.addEventListener("abort", abort);
   try {
     // Sent as text/plain, which needs no preflight: a page from a file could not pass one.
     const method = body === undefined ? "GET" : "POST";
     const answer = await fetch(address, { method, body, cache: "no-store", signal: ours.signal });
+    begun = true;
     const content = parsedJson(await answer.text());
     if (answer.ok && content === undefined) throw malformed("it is not JSON");
     const error = typeof content?.error === "string" ? content.error : "";
     return { status: answer.status, content, error };
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error;
-    throw late ? timedOut(address) : await unreachable(address);
+    if (late) throw timedOut(address);
+    throw begun ? brokenOff(address) : await unreachable(address);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
@@ -161,6 +164,12 @@ function timedOut(address) {
   const seconds = TIMEOUT_MS / 1000;
   return new Failure("timeout", `${new URL(address).origin} gave no answer in ${seconds} seconds.`, {
     hint: "It may be busy: try again, or with less text.",
+  });
+}
+
+function brokenOff(address) {
+  return new Failure("broken off", `The answer of ${new URL(address).origin} broke off.`, {
+    hint: "Try again in a moment.",
   });
 }
 

@@ -114,6 +114,10 @@ def state(name: str, message: str = "") -> Answer:
     return 200, {"model_version_status": [{"version": "1", "state": name, "status": status}]}
 
 
+class Half(bytes):
+    """The first half of an answer, behind which the connection ends."""
+
+
 class Server(ThreadingHTTPServer):
     """Serves the page, and answers of `signatures` and `status`; notes all that it is asked."""
 
@@ -185,7 +189,7 @@ class Handler(SimpleHTTPRequestHandler):
     def answer(self, status: int, content: Any) -> None:
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) * (2 if isinstance(body, Half) else 1)))
         if self.server.cors:
             self.send_header("Access-Control-Allow-Origin", "*")
         self.end_headers()

@@ -4,7 +4,7 @@ import socket
 from functools import partial
 
 from page_in_browser import approve, expect, translate, trouble, wait_for
-from scripted_page_server import Server, align, state
+from scripted_page_server import Half, Server, align, state
 
 FAILURES = {
     "refused": (
@@ -38,6 +38,7 @@ FAILURES = {
         ["answered HTTP 501, not as TensorFlow Serving does", "address in the settings"],
     ),
     "garbage": (lambda lines: (200, b"{garbage"), state("AVAILABLE"), ["it is not JSON"]),
+    "half": (lambda lines: (200, Half(b"{")), state("AVAILABLE"), ["broke off", "Try again"]),
     "no predictions": (
         lambda lines: (200, {"outputs": []}),
         state("AVAILABLE"),
