@@ -94,7 +94,7 @@ class AlignmentLines {
       if (!word) return;
       moveFocus(word.parentElement.querySelector("[tabindex='0']"), word);
       const isPinned = word === this.pinned;
-      if (isPinned) word.blur();
+      if (isPinned && event.detail) word.blur(); // not for who uses the keyboard
       this.set("pinned", isPinned ? null : word);
     });
     this.stage.addEventListener("keydown", (event) => this.key(event));

@@ -118,6 +118,10 @@ def test_lines_are_the_weights_and_light_up(visit, server):
     assert_lit(page, line, "source", 1)
     page.keyboard.press("ArrowRight")
     assert_lit(page, line, "source", 2)
+    for pressed in ("true", "false"):
+        page.keyboard.press("Enter")
+        expect(page.locator("#source-word-2")).to_have_attribute("aria-pressed", pressed)
+    expect(page.locator("#source-word-2")).to_be_focused()
     page.keyboard.press("End")
     assert_lit(page, line, "source", 6)
     page.keyboard.press("ArrowRight")
