@@ -106,6 +106,7 @@ class AlignmentLines {
   }
 
   key(event) {
+    if (event.altKey || event.metaKey) return; // the browser's Back and Forward
     if (event.key === "Escape") this.set("pinned", null);
     const row = [...event.target.parentElement.children];
     const here = row.indexOf(event.target);

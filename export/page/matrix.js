@@ -47,6 +47,7 @@ class AlignmentMatrix {
   }
 
   key(event) {
+    if (event.altKey || event.metaKey) return; // the browser's Back and Forward
     if (event.key === "Escape") this.hide();
     const cell = event.target;
     const rows = [...this.table.tBodies[0].rows];

@@ -61,7 +61,8 @@ def test_a_cell_tells_its_weight_to_pointer_and_keyboard(visit, server):
     }.items():
         page.keyboard.press(key)
         expect(tooltip).to_have_text(told(i, j))
-    for key in ("ArrowUp", "ArrowLeft", "Control+Home"):  # at the edge nothing moves
+    # At the edge nothing moves, nor at the browser's keys for Back and Forward.
+    for key in ("ArrowUp", "ArrowLeft", "Control+Home", "Alt+ArrowRight", "Meta+ArrowRight"):
         page.keyboard.press(key)
         expect(tooltip).to_have_text(told(0, 0))
         expect(cells.first).to_be_focused()
@@ -124,8 +125,9 @@ def test_lines_are_the_weights_and_light_up(visit, server):
     expect(page.locator("#source-word-2")).to_be_focused()
     page.keyboard.press("End")
     assert_lit(page, line, "source", 6)
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#source-word-6")).to_be_focused()
+    for key in ("ArrowRight", "Alt+ArrowLeft", "Meta+ArrowLeft"):
+        page.keyboard.press(key)
+        expect(page.locator("#source-word-6")).to_be_focused()
     page.keyboard.press("Home")
     page.keyboard.press("Tab")
     expect(page.locator("#target-word-0")).to_be_focused()
