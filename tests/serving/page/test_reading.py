@@ -207,3 +207,18 @@ def test_nothing_moves_for_those_who_want_no_motion(visit, server):
             "e => getComputedStyle(e).transitionDuration"
         )
         assert (set(lasts.replace(" ", "").split(",")) != {"0s"}) == moves
+
+
+def test_colors_that_the_system_chooses_hide_nothing(visit, server):
+    page = visit(server.url, forced_colors="active")
+    translate(page, "one\ntwo three", "ONETWO THREE")
+    page.locator("#target-word-0").hover()
+
+    def style(place: str, name: str) -> str:
+        script = "(e, name) => getComputedStyle(e)[name]"
+        return page.locator(place).first.evaluate(script, name)
+
+    grounds = {style(place, "backgroundColor") for place in (".word", ".word >> nth=2", ".lit")}
+    assert len(grounds) == 3
+    assert style("#translation p", "borderLeftStyle") == "none"
+    assert style("#translation p.chosen", "borderLeftStyle") == "solid"
