@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rnnsearch_tf.errors import InputError, UsageError, input_errors
+from rnnsearch_tf.given_texts import checked_text
 
 _SCHEMES = ("http", "https", "grpc", "grpcs")
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -79,7 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """Make a `ModelSpec`; raise a UsageError if its values do not go together."""
+    """Make a `ModelSpec`; InputError for names that are not Unicode or do not go together."""
     if not name:
         raise UsageError("model: must have a name")
     if version is not None and label is not None:
@@ -88,6 +89,8 @@ def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
         raise UsageError(f"version {version}: must not be negative")
     if label == "":
         raise UsageError("label: must not be empty")
+    checked_text(name, "model")
+    checked_text(label or "", "label")
     return ModelSpec(name, version, label)
 
 

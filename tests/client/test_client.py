@@ -410,6 +410,8 @@ def test_addresses_that_are_none(text, said):
         ({"version": -1}, "version -1: must not be negative"),
         ({"label": ""}, "label: must not be empty"),
         ({"model": ""}, "model: must have a name"),
+        ({"model": "a\udcff"}, "model is not Unicode"),
+        ({"label": "a\udcff"}, "label is not Unicode"),
         ({"batch_size": 0}, "batch_size 0: must be at least 1"),
         ({"concurrency": 0}, "concurrency 0: must be at least 1"),
         ({"attempts": 0}, "attempts 0: must be at least 1"),
