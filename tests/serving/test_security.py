@@ -367,6 +367,18 @@ def test_the_page_is_whole_in_kubernetes():
 # The page's web server.
 
 
+def test_unfinished_uploads_have_room_in_the_pod():
+    """Those that come in chunks are in files."""
+    conf = (EXPORT / "kubernetes/ingress/nginx.conf").read_text("utf-8")
+    uploads, size = (
+        int(re.findall(rf"{name} (\d+)k?;", conf)[0])
+        for name in ("limit_conn unfinished", "client_max_body_size")
+    )
+    page = documents("kubernetes/ingress/page.yaml")[0]["spec"]["template"]["spec"]
+    (cache,) = (v["emptyDir"] for v in page["volumes"] if v["name"] == "cache")
+    assert uploads * size < 1024 * int(cache["sizeLimit"].removesuffix("Mi"))
+
+
 def test_the_policy_of_nginx_is_that_of_the_page_and_forbids_frames():
     html = (EXPORT / "page" / "index.html").read_text("utf-8")
     (of_page,) = re.findall(r'Content-Security-Policy"\s+content="(.*?)"', html)
