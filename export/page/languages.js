@@ -39,6 +39,7 @@ function languageName(tag) {
 function setLanguage(element, tag) {
   if (tag) element.setAttribute("lang", tag);
   else element.removeAttribute("lang");
+  element.translate = false; // by a browser that translates pages
 }
 
 function showExamples(sentences) {

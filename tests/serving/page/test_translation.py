@@ -495,6 +495,7 @@ def test_an_example_is_translated_with_a_click(visit, server):
     examples = page.get_by_role("group", name="Examples").get_by_role("button")
     expect(examples).not_to_have_count(0)
     expect(examples.first).to_have_attribute("lang", "en")
+    expect(examples.first).to_have_attribute("translate", "no")  # or its translation would be sent
     text = examples.first.inner_text()
     examples.first.click()
     expect(page.locator("#source")).to_have_value(text)
@@ -523,11 +524,10 @@ def test_the_languages_are_the_models(visit, server):
         "lang", "pt-BR"
     )
     expect(page.get_by_role("heading", name="Japanese")).to_be_visible()
-    assert {
-        element.get_attribute("lang")
-        for element in page.locator("[lang]").all()
-        if element.get_attribute("lang") != "en"
-    } == {"pt-BR", "ja"}
+    of_model = page.locator("[lang]:not([lang=en])").all()
+    assert {element.get_attribute("lang") for element in of_model} == {"pt-BR", "ja"}
+    assert {element.get_attribute("translate") for element in of_model} == {"no"}
+    expect(page.locator("#chosen")).to_have_attribute("lang", "pt-BR")
     expect(page.locator("#candidates .text").first).to_have_attribute("lang", "ja")
     expect(page.locator("#examples")).to_be_hidden()
 
