@@ -20,6 +20,12 @@ class Results {
     this.translation.addEventListener("click", (event) => {
       if (getSelection().isCollapsed) ask(event); // or text is being selected
     });
+    this.translation.addEventListener("copy", (event) => {
+      const text = getSelection().toString();
+      if (!text) return;
+      event.preventDefault(); // or shading and colors are copied, too
+      event.clipboardData.setData("text/plain", text);
+    });
     this.translation.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
@@ -129,7 +135,7 @@ class Results {
     const sizes = this.lines.map((line) => line.length);
     const wished = JSON.stringify([sizes, texts]);
     // Text that stays is left alone: a screen reader would read it once more.
-    if (wished !== this.drawn) this.translation.replaceChildren(...this.paragraphs(shown));
+    if (wished !== this.drawn) this.translation.replaceChildren(...this.lineElements(shown));
     this.drawn = wished;
     const shaded = shown.some((line) => line.wordScores?.length);
     document.getElementById("shading-hint").hidden = !shaded;
@@ -143,15 +149,16 @@ class Results {
     setText("score", score === undefined ? "" : `log p ${formatScore(score)} nats`);
   }
 
-  // A paragraph for each line: its sentence, or its sentences one after the other.
-  paragraphs(shown) {
+  // An element for each line: its sentence, or its sentences one after the other. Between two <p>,
+  // a browser would copy a blank line.
+  lineElements(shown) {
     this.elements = [];
     return this.lines.map((line) => {
       const elements = line.map((_, i) => {
-        return shadedSentence(shown[this.elements.length + i], line.length > 1 ? "span" : "p");
+        return shadedSentence(shown[this.elements.length + i], line.length > 1 ? "span" : "div");
       });
       this.elements.push(...elements);
-      return line.length > 1 ? paragraphOf(elements) : elements[0];
+      return line.length > 1 ? lineOf(elements) : elements[0];
     });
   }
 
@@ -211,6 +218,7 @@ function shadedSentence({ translation, words = [], wordScores = [] }, name) {
     sentence.append(word);
   });
   sentence.append(translation.slice(end));
+  if (name === "div" && !translation) sentence.append(make("br")); // is copied as a blank line
   return sentence;
 }
 

@@ -33,12 +33,12 @@ function keepsStop(end) {
   return KEEPS_STOP.test(end) || (isGerman && KEEPS_GERMAN_STOP.test(end));
 }
 
-// A paragraph of elements, with a space between two, but in scripts that put none between words.
-function paragraphOf(elements) {
-  const paragraph = make("p", { dir: direction(elements.map((element) => element.textContent)) });
+// A line of elements, with a space between two, but in scripts that put none between words.
+function lineOf(elements) {
+  const line = make("div", { dir: direction(elements.map((element) => element.textContent)) });
   elements.forEach((element, i) => {
-    if (i && !UNSPACED.test(element.textContent)) paragraph.append(" ");
-    paragraph.append(element);
+    if (i && !UNSPACED.test(element.textContent)) line.append(" ");
+    line.append(element);
   });
-  return paragraph;
+  return line;
 }

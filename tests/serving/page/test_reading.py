@@ -220,5 +220,5 @@ def test_colors_that_the_system_chooses_hide_nothing(visit, server):
 
     grounds = {style(place, "backgroundColor") for place in (".word", ".word >> nth=2", ".lit")}
     assert len(grounds) == 3
-    assert style("#translation p", "borderLeftStyle") == "none"
-    assert style("#translation p.chosen", "borderLeftStyle") == "solid"
+    assert style("#translation div", "borderLeftStyle") == "none"
+    assert style("#translation div.chosen", "borderLeftStyle") == "solid"

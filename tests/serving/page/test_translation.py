@@ -30,7 +30,7 @@ def test_translates_when_the_writer_pauses(visit, server):
     assert server.texts() == []
     page.clock.run_for(1)
     expect(page.locator("#translation")).to_have_text("THE MAN")
-    expect(page.locator("#translation p")).to_have_attribute("dir", "ltr")  # line by line
+    expect(page.locator("#translation div")).to_have_attribute("dir", "ltr")  # line by line
     expect(page.locator("#candidates label")).to_have_count(2)
     page.clock.run_for(10_000)
     assert server.lines("align") == [["the man"]]
@@ -41,7 +41,7 @@ def test_a_translation_may_run_from_right_to_left(visit, server):
     """Its scripted answer is the text itself, which has no capitals."""
     page = visit(server.url)
     translate(page, "Ada שלום עולם")  # a name does not turn the line
-    for place in ("#translation p", "#translation .word >> nth=0", ".words >> nth=0"):
+    for place in ("#translation div", "#translation .word >> nth=0", ".words >> nth=0"):
         direction = page.locator(place).evaluate("x => getComputedStyle(x).direction")
         assert direction == "rtl", place
 
@@ -93,10 +93,10 @@ def test_enter_and_the_button_translate_at_once(visit, server):
     expect(page.locator("#translation")).to_have_text("ONE")
     source.press_sequentially("two")
     source.press("Control+Enter")
-    expect(page.locator("#translation p")).to_have_text(["ONE", "TWO"])
+    expect(page.locator("#translation div")).to_have_text(["ONE", "TWO"])
     source.press_sequentially(" 2")
     page.locator("#translate").click()
-    expect(page.locator("#translation p")).to_have_text(["ONE", "TWO 2"])
+    expect(page.locator("#translation div")).to_have_text(["ONE", "TWO 2"])
     page.clock.run_for(10_000)
     assert server.lines() == [["one"], ["one", "two"], ["one", "two 2"]]
 
@@ -145,7 +145,7 @@ def test_each_line_is_an_instance_of_one_call(visit, server):
     page = visit(server.url)
     translate(page, "one\n\n two three \n", "ONETWO THREE")
     assert server.lines("align") == server.lines("nbest") == [["one", "", "two three"]]
-    expect(page.locator("#translation p")).to_have_text(["ONE", "", "TWO THREE"])
+    expect(page.locator("#translation div")).to_have_text(["ONE", "", "TWO THREE"])
     chooser = page.get_by_label("Shown in detail")
     expect(chooser.locator("option")).to_have_text(["1. one", "2. ", "3. two three"])
     expect(chooser).to_have_value("2")  # where the caret is
@@ -153,7 +153,7 @@ def test_each_line_is_an_instance_of_one_call(visit, server):
     chooser.select_option("0")
     expect(page.locator("#matrix tbody th")).to_have_text(["ONE", "</s>"])
     expect(page.locator("#candidates .text")).to_have_text(["ONE", "ONE BIS"])
-    expect(page.locator("#translation p.chosen")).to_have_text("ONE")
+    expect(page.locator("#translation div.chosen")).to_have_text("ONE")
     chooser.select_option("1")
     expect(page.locator("#alignment-box")).to_be_hidden()
     page.get_by_role("textbox", name="English").fill("one")
@@ -165,7 +165,7 @@ def test_32_lines_are_sent_at_a_time(visit, server):
     page = visit(server.url)
     translate(page, "\n".join(lines), "".join(lines).upper())
     assert server.lines("align") == server.lines("nbest") == [lines[:32], lines[32:]]
-    expect(page.locator("#translation p")).to_have_text([line.upper() for line in lines])
+    expect(page.locator("#translation div")).to_have_text([line.upper() for line in lines])
 
 
 def test_the_end_of_a_line_that_is_not_read_is_told(visit, server):
@@ -304,6 +304,17 @@ def test_a_translation_can_be_selected_and_its_words_used_by_keys(visit, server)
     expect(page.locator("#offered button")).to_have_text(["A", "D", "(end)"])
 
 
+def test_lines_are_copied_as_they_are(visit, server):
+    page = visit(server.url, permissions=["clipboard-read", "clipboard-write"])
+    translate(page, "one\n\ntwo. Three\nfour", "ONETWO. THREEFOUR")
+    page.evaluate("getSelection().selectAllChildren(document.getElementById('translation'))")
+    page.keyboard.press("Control+c")
+    read = "async () => (await navigator.clipboard.read()).flatMap(item => item.types)"
+    assert page.evaluate(read) == ["text/plain"]  # without colors
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text == "ONE\n\nTWO. THREE\nFOUR"
+
+
 def test_an_example_can_be_taken_back(visit, server):
     page = visit(server.url)
     translate(page, "one two three")
@@ -350,8 +361,8 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
     line = " ".join(first)
     translate(page, f"{line}\n\nOne.", f"{line}One.".upper())
     assert server.lines("align")[-1] == server.lines("nbest")[-1] == [*first, "", "One."]
-    paragraphs = page.locator("#translation p")
-    expect(paragraphs).to_have_text([line.upper(), "", "ONE."])
+    shown = page.locator("#translation div")
+    expect(shown).to_have_text([line.upper(), "", "ONE."])
     expect(page.locator("#chosen option")).to_have_count(4)
     expect(page.locator("#translation .chosen")).to_have_text("ONE.")  # the caret is there
     sentence = page.locator("#translation .chosen").element_handle()
@@ -359,9 +370,9 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
     expect(page.locator("#translation .chosen")).to_have_text("THEY LEFT!")
     assert sentence.is_visible()  # it is the same element: nothing is read out again
     expect(page.locator("#lines .words").first).to_have_text(re.compile("^They"))
-    # Joined otherwise, the same sentences are other paragraphs.
+    # Joined otherwise, the same sentences are other lines.
     translate(page, f"{first[0]}\n{first[1]} One.", f"{line} One.".upper().replace(". T", ".T"))
-    expect(paragraphs).to_have_text([first[0].upper(), f"{first[1].upper()} ONE."])
+    expect(shown).to_have_text([first[0].upper(), f"{first[1].upper()} ONE."])
 
 
 @pytest.mark.parametrize(
@@ -400,12 +411,12 @@ def test_a_browser_that_knows_no_sentences_translates_lines(visit, server):
 def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
     page = visit(server.url)
     translate(page, "one\ntwo", "ONETWO")
-    expect(page.locator("#translation p").first.locator("button")).to_have_count(0)
+    expect(page.locator("#translation div").first.locator("button")).to_have_count(0)
     page.locator("#translation .word[role=button]").click()
     expect(page.locator("#offered button")).to_have_count(3)
     assert server.asked[-1][2] == [{"text": "two", "prefix": ""}]
     page.locator("#offered button").first.click()
-    expect(page.locator("#translation p")).to_have_text(["ONE", "A B"])
+    expect(page.locator("#translation div")).to_have_text(["ONE", "A B"])
 
 
 def test_an_answer_for_another_line_offers_nothing(visit, server):
