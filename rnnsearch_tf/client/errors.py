@@ -23,7 +23,7 @@ class AddressError(ServingError):
 
 
 class UnavailableError(ServingError):
-    """The server cannot be reached now, or says that it is unavailable; only this is retried."""
+    """The server is out of reach, breaks off, or says it is unavailable; only this is retried."""
 
 
 class TlsError(ServingError):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import rnnsearch_tf
 from rnnsearch_tf.client.address import Address, Tls
 from rnnsearch_tf.client.call import Call
-from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
+from rnnsearch_tf.client.errors import AddressError, ServingError, UnavailableError
 from rnnsearch_tf.client.failures import Failure
 
 _PIECE_BYTES = 1 << 16  # allocated for each call, of which most answers are smaller
@@ -63,7 +63,7 @@ class HttpExchange:
             call.check()
             if response is None:
                 raise _no_answer(self._address, call, error) from error
-            raise AnswerError(self._address, f"the answer ended early: {error}") from error
+            raise UnavailableError(self._address, f"the answer ended early: {error}") from error
         return Response(response.status, content)
 
     def _connection(self, call: Call) -> http.client.HTTPConnection:
