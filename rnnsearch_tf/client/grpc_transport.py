@@ -17,6 +17,7 @@ from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
 
 # TensorFlow's error codes are gRPC's.
 _CODES = {code.value[0]: code.name for code in grpc.StatusCode}
+_STATES = {number: name for name, number in serving_pb2.ModelVersionStatus.State.items()}
 
 
 def _pattern(*alternatives: str) -> re.Pattern[str]:
@@ -142,7 +143,7 @@ def _version_status(entry: serving_pb2.ModelVersionStatus) -> VersionStatus:
     code = entry.status.error_code
     return VersionStatus(
         entry.version,
-        serving_pb2.ModelVersionStatus.State.Name(entry.state),
+        _STATES.get(entry.state, str(entry.state)),
         _CODES.get(code, str(code)),
         entry.status.error_message,
     )

@@ -39,7 +39,9 @@ from rnnsearch_tf.client import (
     ServerError,
     SignatureError,
     UnavailableError,
+    VersionStatus,
     rest_transport,
+    serving_pb2,
 )
 from rnnsearch_tf.client.address import parse_address
 from rnnsearch_tf.client.call import Call
@@ -547,6 +549,13 @@ def grpc_answering(answer: bytes) -> Any:
             server.stop(None).wait()
 
     return serving()
+
+
+def test_a_state_that_is_unknown():
+    answer = serving_pb2.GetModelStatusResponse()
+    answer.model_version_status.add(version=1, state=99)
+    with grpc_answering(answer.SerializeToString()) as url, Client(url) as client:
+        assert client.status() == [VersionStatus(1, "99", "OK", "")]
 
 
 def test_tensors_that_are_no_answer():
