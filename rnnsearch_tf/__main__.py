@@ -11,7 +11,7 @@ def main() -> int:
     """Run the command that the first argument names; return its exit status."""
     modules = [module.name for module in pkgutil.iter_modules(scripts.__path__) if not module.ispkg]
     names = {module.replace("_", "-"): module for module in modules}
-    usage = f"usage: python -m rnnsearch_tf NAME …; NAME is one of {', '.join(names)}"
+    usage = f"usage: python -m rnnsearch_tf NAME [FLAGS]; NAME is one of {', '.join(names)}"
     name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     if name in names:
         return importlib.import_module(f"rnnsearch_tf.scripts.{names[name]}").run()

@@ -1,6 +1,7 @@
 """The frame of the console scripts: flags of a fixed choice, in help and when they are wrong."""
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -228,7 +229,8 @@ def test_a_value_may_be_the_name_of_a_flag(command):
 )
 def test_the_package_runs_its_commands(arguments, status, out, err):
     run = [sys.executable, "-m", "rnnsearch_tf", *arguments]
-    done = subprocess.run(run, capture_output=True, text=True, encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}  # as where there is no UTF-8
+    done = subprocess.run(run, capture_output=True, text=True, env=environment)
     assert done.returncode == status
     assert out in done.stdout and err in done.stderr
     assert bool(done.stdout) == bool(out) and bool(done.stderr) == bool(err)
