@@ -11,6 +11,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 
+from rnnsearch_tf.terminal import is_terminal
+
 _MARGIN = 4  # columns at the right for the ^C ^C that a terminal shows; a full line would wrap
 _MIN_BAR = 6
 _LABELS = 3
@@ -37,7 +39,7 @@ class Bars(Live):
             console=Console(stderr=True, markup=False, highlight=False, emoji=False),
             auto_refresh=False,
             transient=True,
-            redirect_stdout=sys.stdout.isatty(),
+            redirect_stdout=is_terminal(sys.stdout),
             get_renderable=lambda: drawn(self.rows.values(), self.console.width - _MARGIN),
         )
         stream = sys.stderr

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from rnnsearch_tf.terminal import printable, single_line
+from rnnsearch_tf.terminal import is_terminal, printable, single_line
 
 if TYPE_CHECKING:
     from rnnsearch_tf.bars import Bars
@@ -34,7 +34,7 @@ def say(line: str) -> None:
     """
     text = printable(single_line(line.lstrip("\n")))
     width = shutil.get_terminal_size().columns
-    if len(text) > width and _is_terminal():
+    if len(text) > width and is_terminal(sys.stderr):
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):
         fresh_line()
@@ -51,13 +51,9 @@ def open_line() -> None:
 def fresh_line() -> None:
     """End the line on which a terminal shows ^C."""
     global _line_is_open
-    if _line_is_open and _is_terminal():
+    if _line_is_open and is_terminal(sys.stderr):
         print(file=sys.stderr)
     _line_is_open = False
-
-
-def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()  # a windowed program has none
 
 
 class Bar:
@@ -75,7 +71,7 @@ class Bar:
     ):
         self._name = name
         self._total = total
-        can_have_bars = _is_terminal() and os.environ.get("TERM") != "dumb"
+        can_have_bars = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
         self._on_terminal = _bars is not None or can_have_bars
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + (self._seconds if begins_at is None else 0)

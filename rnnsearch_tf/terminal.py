@@ -8,6 +8,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
+def is_terminal(stream: object) -> bool:
+    """Whether a stream is a terminal; a windowed program has None, and others a logger."""
+    return getattr(stream, "isatty", bool)()
+
+
 def printable(text: str) -> str:
     r"""Replace control characters by escapes, such as `\x1b` and `\u202e`.
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import bars_on_terminal
@@ -76,6 +77,16 @@ def test_the_time_left_of_items_that_come_in_blocks(capsys, monkeypatch):
     assert len(list(counted(blocks(), "line", 192))) == 192
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["line 0/192", "line 64/192: 60 s left", "line 128/192: 30 s left"]
+
+
+def test_a_logger_in_place_of_standard_error_has_lines(monkeypatch):
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
+    lines: list[str] = []
+    stream = SimpleNamespace(write=lines.append, flush=lambda: None)  # many have no more
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert list(counted("ab", "line", 2)) == ["a", "b"]
+    say("x" * 200)
+    assert "".join(lines).splitlines() == ["line 0/2", "line 1/2: 0 s left", "x" * 200]
 
 
 def test_short_work_shows_nothing(capsys):
