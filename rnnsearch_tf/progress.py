@@ -19,6 +19,7 @@ Item = TypeVar("Item")
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 20.0
+_NO_BARS = "dumb", "unknown"  # the terminals on which rich draws none
 
 _lock = threading.RLock()  # bars of several threads are on one terminal
 _bars: "Bars | None" = None  # those that are on the terminal
@@ -71,7 +72,7 @@ class Bar:
     ):
         self._name = name
         self._total = total
-        can_have_bars = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        can_have_bars = is_terminal(sys.stderr) and os.environ.get("TERM") not in _NO_BARS
         self._on_terminal = _bars is not None or can_have_bars
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + (self._seconds if begins_at is None else 0)

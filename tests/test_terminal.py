@@ -185,8 +185,9 @@ def test_what_fits(width, expected):
     assert [re.sub("[╸╺━ ]+", " ", line).strip() for line in lines] == expected
 
 
-def test_a_terminal_without_a_cursor_has_lines():
-    shown = painted("train", TERM="dumb")
+@pytest.mark.parametrize("terminal", ["dumb", "unknown"])
+def test_a_terminal_without_a_cursor_has_lines(terminal):
+    shown = painted("train", TERM=terminal)
     assert b"\x1b" not in shown.written
     assert b"update 12,001/30,000: 3.421 nats/token, 12,345 tok/s" in shown.written
 
