@@ -122,7 +122,10 @@ def _git(*arguments: str) -> str | None:
     """Run git in the package's folder; None if that fails, or git is absent."""
     try:
         finished = subprocess.run(
-            ["git", "-C", str(_PACKAGE), *arguments], capture_output=True, text=True
+            ["git", "-C", str(_PACKAGE), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it may name a folder in another encoding
+            text=True,
         )
     except OSError:
         return None

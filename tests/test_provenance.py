@@ -1,5 +1,6 @@
-"""What made a result: the fingerprint of the code, and the processor."""
+"""What made a result: the fingerprint of the code, its commit, and the processor."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,15 @@ def test_it_changes_with_any_source(package):
     (package / "room" / "words.txt").write_text("word")
     fingerprints.append(code_fingerprint(package))
     assert len(set(fingerprints)) == 5
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
+def test_what_git_says_of_a_folder_in_another_encoding_is_no_error(tmp_path, monkeypatch):
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\nprintf 'fatal: dubious ownership in /jos\\351' >&2\nexit 128\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance.commit() is None
 
 
 @pytest.mark.parametrize(
