@@ -193,8 +193,8 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 def check_no_pattern(path: str | Path) -> None:
     """Raise an InputError for a folder that TensorFlow would write to, and not find again."""
     folder = real_path(path)
-    if any("\udc80" <= letter <= "\udcff" for letter in str(folder)):
-        raise InputError(f"{folder}: TensorFlow needs a path in UTF-8")
+    if str(folder).encode(errors="replace") != os.fsencode(folder):  # the name that it would use
+        raise InputError(f"{folder}: TensorFlow needs a path and a locale in UTF-8")
     if any(re.search(r"\[[^]]+\]|\\", part) for part in folder.parts[1:]):
         raise InputError(
             f"{folder}: TensorFlow takes […] and \\ in a path for a pattern, and finds no file"

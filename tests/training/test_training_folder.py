@@ -124,9 +124,11 @@ def test_a_name_that_tensorflow_takes_for_a_pattern(tmp_path, flags, capsys, mod
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others have names in Unicode")
-def test_a_name_that_is_not_utf8(tmp_path, flags, capsys):
-    assert train.run([*flags, f"--model_dir={tmp_path}/mod\udce9l"]) == 1
-    assert "TensorFlow needs a path in UTF-8" in capsys.readouterr().err
+@pytest.mark.parametrize(("name", "encoding"), [("mod\udce9l", "utf-8"), ("modèl", "latin-1")])
+def test_a_name_that_is_not_utf8(tmp_path, flags, capsys, monkeypatch, name, encoding):
+    monkeypatch.setattr("os.fsencode", lambda path: str(path).encode(encoding, "surrogateescape"))
+    assert train.run([*flags, f"--model_dir={tmp_path / name}"]) == 1
+    assert "TensorFlow needs a path and a locale in UTF-8" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
