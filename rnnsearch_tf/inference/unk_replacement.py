@@ -41,7 +41,7 @@ class UnkReplacement(tf.Module):
         `alignment` returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
         """
         words = target.flat_values
-        is_unknown = words == SPECIAL_TOKENS[UNK]
+        is_unknown = tf.equal(words, SPECIAL_TOKENS[UNK])
 
         def with_replacements() -> tf.Tensor:
             rows = tf.boolean_mask(target.value_rowids(), is_unknown)

@@ -152,7 +152,7 @@ class SentencePieceTokenizer(Tokenizer):
         starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*")
         is_unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*")
         has_letter = ~tf.strings.regex_full_match(pieces, r"\p{M}.*")
-        starts |= is_unspaced & has_letter & (before != BLANK)
+        starts |= is_unspaced & has_letter & tf.not_equal(before, BLANK)
         is_after_unspaced = tf.strings.regex_full_match(before, f".*{UNSPACED}")
         starts |= is_after_unspaced & tf.strings.regex_full_match(pieces, _OTHER_START)
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
