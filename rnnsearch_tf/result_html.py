@@ -59,7 +59,7 @@ def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) ->
     return (
         f'<svg role="img" aria-label="Soft alignment" viewBox="0 0 {left + width + 1:g} '
         f'{top + height + 1:g}" width="{left + width + 1:g}" style="max-width:100%;'
-        'font:12px monospace" fill="currentColor">'
+        'font:12px monospace;direction:ltr" fill="currentColor">'
         f'<rect x="{left:g}" y="{top:g}" width="{width}" height="{height}" fill="#000" '
         f'stroke="currentColor"/>{"".join((*above, *beside))}'
         f'<g transform="translate({left:g} {top:g})" fill="#fff">{"".join(cells)}</g></svg>'

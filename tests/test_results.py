@@ -48,6 +48,7 @@ def test_a_drawing_loads_nothing_and_takes_the_colors_of_the_page():
     assert not any(name in drawn for name in ("href", "src", "url(", "<style", "onload"))
     shown = ET.fromstring(drawn)
     assert shown.get("fill") == "currentColor"
+    assert "direction:ltr" in (shown.get("style") or "")  # else cut in a page from the right
     assert [text.text for text in shown.iter("text")][2:] == ["</s>", f"{ATTACK[:23]}…", "</s>"]
 
 
