@@ -19,7 +19,7 @@
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
 # Where PYTHON is given, an environment of another one is not used in its place.
-SAME_PYTHON = @[ $(origin PYTHON) = file ] || \
+SAME_PYTHON = @[ "$(origin PYTHON)" = file ] || \
     [ "$$($(PYTHON) $(VERSION))" = "$$($1/bin/python $(VERSION))" ] || \
     { echo "$1 has another Python than $(PYTHON): remove it, and run make again"; exit 1; }
 VERSION := -c 'import sys; print(sys.version_info[:2])'

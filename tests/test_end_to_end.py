@@ -127,3 +127,13 @@ def test_make_removes_nothing_unasked():
         printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
         assert "rnnsearch-demo --output demo" in printed.stdout
         assert "rm " not in printed.stdout
+
+
+def test_make_takes_the_python_that_is_named(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "bin" / "rnnsearch-demo").symlink_to(shutil.which("true") or "")
+    (tmp_path / "installed").touch()
+    command = ["make", "demo", f"VENV={tmp_path}", f"PYTHON={sys.executable}"]
+    root = Path(__file__).parents[1]
+    assert subprocess.run(command, cwd=root, capture_output=True, check=True).stderr == b""
