@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +36,12 @@ def pass_options_on(command: Command) -> None:
 
 
 def output_folder(command: Command, inputs: list[str]) -> str:
-    """Return --output as workers find it; UsageError if outputs would replace inputs."""
+    """Return --output as workers find it; UsageError for a pattern, or if inputs would be lost."""
     from rnnsearch_tf.pipelines.shards import absolute, folder_of
 
     output = absolute(command.flags.output).rstrip("/")
+    if re.search(r"[*?[]", output):  # Beam would search other folders than it writes to
+        raise UsageError(f"--output {output}: must have no *, ? or [")
     for pattern in inputs:
         folder = folder_of(pattern)
         if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
