@@ -171,9 +171,10 @@ class Trainer:
                 self._directory.write_log(kept)
             if number is None:
                 self._checkpoints.begin()
-        self._workers.check(None)  # the others wait for the chief's files
         self._model.stop_training = False
-        self._stopped = stops_early(self._config, kept)
+        # From the chief's records; and the others wait for its files.
+        stopped = [float(stops_early(self._config, kept))]
+        self._stopped = bool(self._workers.broadcast(stopped)[0])
 
     def _missing(self, records: list[dict[str, Any]]) -> str | None:
         """Say which file of the evaluations before the checkpoint is missing or damaged, if any."""

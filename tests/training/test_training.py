@@ -36,6 +36,7 @@ from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.training import callbacks, trainer
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training.checkpoints import Checkpoints
+from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -466,6 +467,19 @@ def test_with_less_patience_only_the_newest_evaluations_count(tmp_path, text, ev
     training_run.train(config, tmp_path, *text)
     training_run.train(tiny(epochs=9, early_stopping="bleu", patience=2), tmp_path, *text)
     assert [record["bleu"] for record in log(tmp_path)] == list(bleu)
+
+
+@pytest.mark.usefixtures("scripted")
+def test_the_chief_tells_whether_training_has_stopped(
+    tmp_path, text, evaluated_as, monkeypatch, capsys
+):
+    """Another worker may still see the records of half a minute ago."""
+    evaluated_as(Evaluation(1.0, 9.0, 10.0))
+    training_run.train(tiny(epochs=1), tmp_path, *text)
+    monkeypatch.setattr(Workers, "broadcast", lambda _, values: np.maximum(values, 1.0))
+    assert training_run.train(tiny(epochs=2), tmp_path, *text) is None
+    assert len(log(tmp_path)) == 1
+    assert "stopped early, by --patience=3" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("scripted")
