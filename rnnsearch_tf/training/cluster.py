@@ -12,7 +12,7 @@ from rnnsearch_tf.json_files import parse_json, typed
 _PORT = 2222  # of hosts that are named without one
 _JOB_PORTS = 10_000  # the number of ports and the first one, below those of Linux for clients
 _EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
-_ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
+ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
 _PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
 # TF_CONFIG may have IPv6 addresses; in lists of hosts, brackets are ranges.
 _HOST = re.compile(r"(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):([1-9]\d{0,4})", re.ASCII)
@@ -69,7 +69,7 @@ def _of_tf_config(text: str) -> Cluster:
     try:
         config = parse_json(text)
         named = typed(dict[str, list[str]], config["cluster"])
-        hosts = {role: named.get(role, []) for role in _ROLES}
+        hosts = {role: named.get(role, []) for role in ROLES}
         role, index = config["task"]["type"], int(config["task"]["index"])
         if role not in hosts or not 0 <= index < len(hosts[role]):
             raise ValueError("no such worker")

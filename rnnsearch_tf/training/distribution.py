@@ -18,7 +18,7 @@ from rnnsearch_tf.errors import InputError, TemporaryError, first_line
 from rnnsearch_tf.extras import package
 from rnnsearch_tf.provenance import hardware
 from rnnsearch_tf.tf_functions import graph_function
-from rnnsearch_tf.training.cluster import Cluster, direct_connections, find_cluster
+from rnnsearch_tf.training.cluster import ROLES, Cluster, direct_connections, find_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
@@ -81,8 +81,14 @@ def used_hardware(strategy: tf.distribute.Strategy) -> str:
     resolver = strategy.cluster_resolver
     if resolver is None:
         return hardware(strategy.num_replicas_in_sync)
-    workers = resolver.cluster_spec().num_tasks("worker")
+    workers = len(_tasks(resolver))
     return f"{workers} workers, the chief on {hardware(strategy.num_replicas_in_sync // workers)}"
+
+
+def _tasks(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> list[tuple[str, int]]:
+    """Name the workers by role and index; the first is the chief, perhaps in a role of its own."""
+    hosts = resolver.cluster_spec().as_dict()
+    return [(role, i) for role in ROLES for i in range(len(hosts.get(role, [])))]
 
 
 def gpu_advice(strategy: tf.distribute.Strategy) -> str:
@@ -118,7 +124,8 @@ class Workers:
     def __init__(self, strategy: tf.distribute.Strategy):
         self.strategy = strategy
         resolver = strategy.cluster_resolver
-        self.is_chief = resolver is None or not resolver.task_id
+        own = resolver and (resolver.task_type, resolver.task_id)
+        self.is_chief = own is None or own == _tasks(resolver)[0]
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:

@@ -204,6 +204,15 @@ def test_the_devices_of_a_training(monkeypatch):
     assert used_hardware(several) == "3 workers, the chief on 2 × NVIDIA H200"
 
 
+@pytest.mark.parametrize(("role", "is_chief"), [("chief", True), ("worker", False)])
+def test_a_strategy_of_ones_own_may_have_a_chief_beside_the_workers(role, is_chief):
+    hosts = tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:1", "c:1"]})
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(hosts, "", role, 0)
+    several: Any = SimpleNamespace(num_replicas_in_sync=3, cluster_resolver=resolver)
+    assert Workers(several).is_chief == is_chief
+    assert used_hardware(several).startswith("3 workers, the chief on CPU")
+
+
 @pytest.mark.parametrize(
     ("hidden", "told"),
     [
