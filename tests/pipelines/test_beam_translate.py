@@ -315,6 +315,8 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
     same = fails(capsys, *flags(export_dir, text, text))
     assert "reads files there" in same
     assert "reads files there" in fails(capsys, *flags(export_dir, text, text / "out"))
+    (tmp_path / "link").symlink_to(text)
+    assert "reads files there" in fails(capsys, *flags(export_dir, text, tmp_path / "link"))
     assert "argument --direct_num_workers: invalid int value: 'x'" in said(
         f"{text}/a.en", "--direct_num_workers=x"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError, UsageError, input_errors
+from rnnsearch_tf.files import real_path
 from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.resumable_file import check_same_flags
@@ -42,9 +43,10 @@ def output_folder(command: Command, inputs: list[str]) -> str:
     output = absolute(command.flags.output).rstrip("/")
     if re.search(r"[*?[]", output):  # Beam would search other folders than it writes to
         raise UsageError(f"--output {output}: must have no *, ? or [")
+    own = real_path(output)  # it may be a link
     for pattern in inputs:
-        folder = folder_of(pattern)
-        if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
+        folder = real_path(folder_of(pattern))
+        if own == folder or ("**" in pattern and own.is_relative_to(folder)):
             raise UsageError(f"--output {output}: {pattern} reads files there")
     return output
 
