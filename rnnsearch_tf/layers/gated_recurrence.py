@@ -41,7 +41,7 @@ def gated_update(
     """
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
     if real is not None:
-        z *= real
+        z = z * real  # not in place: on PyTorch, z is a view
     candidate = ops.tanh(candidate_inputs + product(r * state, U, columns=state.shape[-1]))
     return state + z * (candidate - state), Gates(z, r, candidate)
 
