@@ -1,6 +1,6 @@
 """Unknown words: sentences without them, the paper's column "No UNK", and texts full of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
@@ -22,12 +22,17 @@ def unk_free_sentences(
 
     Returns their indices, from 0, ascending.
     """
-    source, target = _sides(translator)
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    source, target = zip(tokenizers, translator.vocabularies, strict=True)
     texts = [_ids(sources, *source), *(_ids(x, *target) for x in reference_sets(references))]
     return [i for i, rows in enumerate(zip(*texts, strict=True)) if not any(UNK in r for r in rows)]
 
 
-def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
+def unknown_word_problems(
+    texts: Mapping[str, Sequence[str]],
+    tokenizers: Sequence[Tokenizer],
+    vocabularies: Sequence[Vocabulary],
+) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
     These are texts with more than 40% of the first sentences' tokens unknown, or single bytes of
@@ -35,7 +40,8 @@ def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[s
     by name, are the source, and the target if there is one.
     """
     problems = []
-    for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):
+    sides = zip(tokenizers, vocabularies, strict=True)
+    for (name, lines), side in zip(texts.items(), sides, strict=False):
         if not splits_words(side[0]) and (problem := problem_of_form(lines)):
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
@@ -53,11 +59,6 @@ def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[s
                 "training text was?"
             )
     return problems
-
-
-def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:
-    tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    return zip(tokenizers, translator.vocabularies, strict=True)
 
 
 def _ids(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[list[int]]:

@@ -23,7 +23,7 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import memory_errors
 from rnnsearch_tf.training.logs import Evaluation
-from rnnsearch_tf.training.validation import greedy_search
+from rnnsearch_tf.training.validation import greedy_search, say_problems
 
 _PAIRS_AT_ONCE = 64
 _TOKENS_AT_ONCE = 20_000  # per side; the logits of all words are computed of each
@@ -42,6 +42,7 @@ class JaxValidationSet:
         self._references = text.target
         self.bleu_signature = bleu(text.target, text.target).signature
         self._vectorizers = vectorizers_for(directory)
+        say_problems(text, self._vectorizers)
         sides = [(side.tokenizer, side.vocabulary) for side in self._vectorizers]
         self._pairs = to_pairs(text, *zip(*sides, strict=True))
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))

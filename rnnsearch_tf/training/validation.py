@@ -1,6 +1,7 @@
 """Evaluation on the validation set during training."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
@@ -13,6 +14,7 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.training.logs import Evaluation
 
 
@@ -22,6 +24,14 @@ def greedy_search(config: Config) -> DecodingConfig:
     An untrained model writes up to the limit.
     """
     return DecodingConfig(beam_size=1, max_length_ratio=config.decoding.max_length_ratio * 2 / 3)
+
+
+def say_problems(text: ParallelText, vectorizers: Sequence[TextVectorizer]) -> None:
+    """Say what makes the text unfit to validate a model with these words, such as swapped sides."""
+    texts = {"the validation source": text.source, "the validation target": text.target}
+    sides = [(side.tokenizer, side.vocabulary) for side in vectorizers]
+    for problem in unknown_word_problems(texts, *zip(*sides, strict=True)):
+        say(problem)
 
 
 class ValidationSet:
@@ -37,11 +47,10 @@ class ValidationSet:
         self.text = text
         self.bleu_signature = bleu(text.target, text.target).signature
         greedy = dataclasses.replace(config, decoding=greedy_search(config))
-        self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
+        vectorizers = vectorizers_for(directory)
+        self.translator = Translator.of(TextModel([model], greedy, *vectorizers))
         self._evaluator = Evaluator(self.translator)
-        texts = {"the validation source": text.source, "the validation target": text.target}
-        for problem in unknown_word_problems(self.translator, texts):
-            say(problem)
+        say_problems(text, vectorizers)
         self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:

@@ -33,18 +33,16 @@ def test_both_sides_must_be_known():
 def test_texts_full_of_unknown_words(unknown, named):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "x"])
     tokenizer = WhitespaceTokenizer("en")
-    translator: Any = SimpleNamespace(
-        source_tokenizer=tokenizer, target_tokenizer=tokenizer, vocabularies=[vocabulary] * 2
-    )
+    sides = [tokenizer] * 2, [vocabulary] * 2
     texts = {
         name: ["x"] * (100 - count) + ["?"] * count
         for name, count in zip("ab", unknown, strict=True)
     }
-    problems = unknown_word_problems(translator, texts)
+    problems = unknown_word_problems(texts, *sides)
     assert [line.partition(":")[0] for line in problems] == [
         f"{count}% of the words of {name} are unknown to the model"
         for name, count in zip("ab", unknown, strict=True)
         if name in named
     ]
     few = {name: lines[-29:] for name, lines in texts.items()}  # too few to tell
-    assert unknown_word_problems(translator, few) == []
+    assert unknown_word_problems(few, *sides) == []

@@ -1,5 +1,7 @@
 """The validation set of a training run."""
 
+from typing import Any
+
 import pytest
 
 from rnnsearch_tf.config import Config, DecodingConfig
@@ -26,14 +28,19 @@ def test_an_empty_validation_set_is_told_before_a_folder_is_made(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_a_swapped_validation_set_is_told(capsys, model_dir, corpus):
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_a_swapped_validation_set_is_told(backend, capsys, model_dir, corpus):
+    kind: Any = ValidationSet
+    if backend == "jax":
+        pytest.importorskip("jax")
+        from rnnsearch_tf.training.jax_validation import JaxValidationSet as kind
     directory = ModelDirectory(model_dir)
     model = directory.load_model()
     text = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"]).read()
     swapped = ParallelText(text.target, text.source)
     cases: list[tuple[ParallelText, list[str]]] = [(text, []), (swapped, ["source", "target"])]
     for given, names in cases:
-        ValidationSet(model, directory.load_config(), directory, given)
+        kind(model, directory.load_config(), directory, given)
         said = capsys.readouterr().err.splitlines()
         assert [line.split(" are unknown to the model: ")[0].split()[-2:] for line in said] == [
             ["validation", name] for name in names

@@ -19,7 +19,9 @@ def warn_of_unknown_words(
     """Warn of a text whose words a model may not know; as `unknown_word_problems`."""
     from rnnsearch_tf.evaluation.unk_free import unknown_word_problems
 
-    for problem in unknown_word_problems(translator, {"the source": source, "the target": target}):
+    texts = {"the source": source, "the target": target}
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    for problem in unknown_word_problems(texts, tokenizers, translator.vocabularies):
         command.warn(problem)
 
 
