@@ -217,6 +217,16 @@ def test_what_a_runner_repeats_changes_nothing(text, expected, export_dir, tmp_p
     assert sorted(written) == sorted(2 * [*{*written}]) and len(written) == 2 * len(expected)
 
 
+def test_a_signal_ends_the_job(export_dir, tmp_path, monkeypatch, capfd):
+    """It is raised within a transform, and Beam makes another error of it."""
+    monkeypatch.setattr(translation, "write_lines", lambda *_: signal.raise_signal(signal.SIGTERM))
+    text = tmp_path / "text"
+    text.mkdir()
+    (text / "a.en").write_text("It is cold.\n")
+    assert beam_translate.run(flags(export_dir, text, tmp_path / "out")) == 143
+    assert capfd.readouterr().err.splitlines() == ["rnnsearch-beam-translate: ended by SIGTERM"]
+
+
 # --- several processes ----------------------------------------------------------------------------
 
 
