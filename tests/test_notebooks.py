@@ -227,6 +227,7 @@ def test_attention(execute, model_dir):
 def test_serving(execute, model_dir, served):
     outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
     assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
+    assert not printed(outputs["list-signatures"], "stderr")
     signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
     assert sorted(signatures) == ["align", "describe", "nbest", "score", "serving_default"]
     assert len(printed(outputs["call-default"]).splitlines()) == 2

@@ -149,7 +149,7 @@ class Trainer:
         number = self._checkpoints.restore()
         updates = self._state.updates
         self._workers.check_same(
-            str(updates),
+            str(number or 0),  # two of the same updates: before an evaluation, and after it
             TemporaryError(  # NFS may show it late
                 f"{self._directory.path}: its checkpoint is not the chief's; the model directory "
                 "must be one folder that all workers share"
