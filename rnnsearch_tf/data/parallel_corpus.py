@@ -12,6 +12,7 @@ from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
+from rnnsearch_tf.given_texts import checked_text
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
 CHANGED = "the text was changed while it was read: start again"
@@ -48,11 +49,7 @@ class ParallelText(NamedTuple):
             for number, line in enumerate(side, 1):
                 if not isinstance(line, str):
                     raise InputError(f"{name} sentence {number:,}: expected a str, not {line!r}")
-                try:
-                    line.encode()
-                except UnicodeEncodeError as error:
-                    where = f"{name} sentence {number:,}"
-                    raise InputError(f"{where} is not Unicode: {error.reason}") from error
+                checked_text(line, f"{name} sentence {number:,}")
         counts = len(self.source), len(self.target)
         if counts[0] != counts[1]:
             raise InputError(f"{counts[0]:,} source sentences and {counts[1]:,} target sentences")

@@ -21,8 +21,11 @@ class TextVectorizer(tf.Module):
         super().__init__()
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary.load(vocabulary)
-        self._ids = tf.lookup.StaticHashTable(_VocabularyFile(vocabulary, _TOKEN, _ID), UNK)
-        self._tokens = tf.lookup.StaticHashTable(_VocabularyFile(vocabulary, _ID, _TOKEN), "")
+        size = len(self.vocabulary)
+        to_ids = _VocabularyFile(vocabulary, *_TOKEN, *_ID, vocab_size=size)
+        to_tokens = _VocabularyFile(vocabulary, *_ID, *_TOKEN, vocab_size=size)
+        self._ids = tf.lookup.StaticHashTable(to_ids, UNK)
+        self._tokens = tf.lookup.StaticHashTable(to_tokens, "")
 
     def read(self, text: tf.Tensor, max_length: int) -> tf.RaggedTensor:
         """Split text, string [B], into tokens, string [B, None], of which `max_length` are kept."""
@@ -112,11 +115,6 @@ class TableFile(tf.lookup.TextFileInitializer):
 
 class _VocabularyFile(TableFile):
     """Any other file is an error, also when a model server loads the SavedModel."""
-
-    def __init__(self, path: str | Path, key: tuple, value: tuple):
-        content = Path(path).read_bytes()
-        words = content.count(b"\n") + (not content.endswith(b"\n"))
-        super().__init__(path, *key, *value, vocab_size=words)
 
     def initialize(self, table: tf.lookup.StaticHashTable) -> tf.Operation:
         is_same = tf.equal(_hash(tf.io.read_file(self._filename)), self._hash)

@@ -42,9 +42,10 @@ class JaxValidationSet:
         self._references = text.target
         self.bleu_signature = bleu(text.target, text.target).signature
         self._vectorizers = vectorizers_for(directory)
-        say_problems(text, self._vectorizers)
-        sides = [(side.tokenizer, side.vocabulary) for side in self._vectorizers]
-        self._pairs = to_pairs(text, *zip(*sides, strict=True))
+        tokenizers = [side.tokenizer for side in self._vectorizers]
+        vocabularies = [side.vocabulary for side in self._vectorizers]
+        say_problems(text, tokenizers, vocabularies)
+        self._pairs = to_pairs(text, tokenizers, vocabularies)
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
         # As in `TextModel`, no [UNK] among subwords.
         self._never = [PAD, UNK] if config.tokenizer == SENTENCEPIECE else [PAD]

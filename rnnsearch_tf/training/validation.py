@@ -14,7 +14,8 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.text.vectorizer import TextVectorizer
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.training.logs import Evaluation
 
 
@@ -26,11 +27,12 @@ def greedy_search(config: Config) -> DecodingConfig:
     return DecodingConfig(beam_size=1, max_length_ratio=config.decoding.max_length_ratio * 2 / 3)
 
 
-def say_problems(text: ParallelText, vectorizers: Sequence[TextVectorizer]) -> None:
+def say_problems(
+    text: ParallelText, tokenizers: Sequence[Tokenizer], vocabularies: Sequence[Vocabulary]
+) -> None:
     """Say what makes the text unfit to validate a model with these words, such as swapped sides."""
     texts = {"the validation source": text.source, "the validation target": text.target}
-    sides = [(side.tokenizer, side.vocabulary) for side in vectorizers]
-    for problem in unknown_word_problems(texts, *zip(*sides, strict=True)):
+    for problem in unknown_word_problems(texts, tokenizers, vocabularies):
         say(problem)
 
 
@@ -47,10 +49,10 @@ class ValidationSet:
         self.text = text
         self.bleu_signature = bleu(text.target, text.target).signature
         greedy = dataclasses.replace(config, decoding=greedy_search(config))
-        vectorizers = vectorizers_for(directory)
-        self.translator = Translator.of(TextModel([model], greedy, *vectorizers))
+        self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
         self._evaluator = Evaluator(self.translator)
-        say_problems(text, vectorizers)
+        tokenizers = self.translator.source_tokenizer, self.translator.target_tokenizer
+        say_problems(text, tokenizers, self.translator.vocabularies)
         self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:
