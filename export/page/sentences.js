@@ -7,6 +7,7 @@ const KEEPS_STOP = new RegExp(`(?:^\\d{1,3}|(?:^|[\\s(.«“"])(?:\\p{Lu}|${ABBR
 // Nor, in German, behind a letter or the number of a day: z. B., 3. Mai.
 const KEEPS_GERMAN_STOP = /(?:^|[\s(„“"])(?:\p{L}|\d{1,2}|Nr|bzw|ca)\.\s*$/u;
 const QUOTED = /[?!…]["”’»“]\s*$/u; // before a small letter, a sentence goes on
+const TOUCHING = /[。！？」』]\n|\n[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u; // in Chinese and Japanese
 const LONGEST_KEPT = 12; // characters, with spaces
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}]/u;
 
@@ -33,11 +34,11 @@ function keepsStop(end) {
   return KEEPS_STOP.test(end) || (isGerman && KEEPS_GERMAN_STOP.test(end));
 }
 
-// A line of elements, with a space between two, but in scripts that put none between words.
+// A line of elements, with a space between two, but in Chinese and Japanese.
 function lineOf(elements) {
   const line = make("div", { dir: direction(elements.map((element) => element.textContent)) });
   elements.forEach((element, i) => {
-    if (i && !UNSPACED.test(element.textContent)) line.append(" ");
+    if (i && !TOUCHING.test(`${line.textContent}\n${element.textContent}`)) line.append(" ");
     line.append(element);
   });
   return line;

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.given_texts import Line, decoded
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.text.unspaced import UNSPACED
+from rnnsearch_tf.text.unspaced import CHINESE_JAPANESE
 
 # After a word of four letters or more: few abbreviations are that long.
 _BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
-_UNSPACED = re.compile(UNSPACED)
+_CHINESE_JAPANESE = re.compile(CHINESE_JAPANESE)
 
 
 class SentenceSplitter:
@@ -72,10 +72,11 @@ def _hypothesis(some: Sequence[Hypothesis], length_penalty: float) -> Hypothesis
 
 
 def _text(sentences: Sequence[str]) -> str:
-    """Join sentences with a space, but in scripts that put none between words."""
+    """Join sentences with a space, but in Chinese and Japanese; Thai has none between words only."""
     text = ""
     for sentence in sentences:
-        text += sentence if not text or _UNSPACED.match(sentence) else f" {sentence}"
+        is_next = text[-1:] in "。！？」』" or _CHINESE_JAPANESE.match(sentence)
+        text += sentence if is_next else f" {sentence}"
     return text
 
 

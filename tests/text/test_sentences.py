@@ -57,7 +57,7 @@ def test_one_translation_alone_is_joined(translator):
             translator.translate(TEXT, split_sentences=True, **options)
 
 
-def test_scripts_without_spaces_are_joined_without():
+def test_chinese_and_japanese_are_joined_without_spaces():
     splitter = SentenceSplitter("ja")
     assert splitter.split("これは文です。もう一つ。") == ["これは文です。", "もう一つ。"]
     assert splitter.split("One.\u2028Two.\x85") == ["One.", "Two."]
@@ -73,6 +73,8 @@ def test_scripts_without_spaces_are_joined_without():
         return sentences.joined("source", [*map(found, texts)], 0.6).text
 
     assert joined("これは文です。", "もう一つ。") == "これは文です。もう一つ。"
+    assert joined("他走了。", "“你好”。", "Apple来了") == "他走了。“你好”。Apple来了"
+    assert joined("เขาไป", "เขากิน") == "เขาไป เขากิน"
     assert joined("Une phrase.", "", "Une autre.") == "Une phrase. Une autre."
     assert joined("Une phrase.", "lost") == ""
 

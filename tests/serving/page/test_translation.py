@@ -401,6 +401,15 @@ def test_german_has_stops_in_its_sentences(visit, server):
     ]  # fmt: skip
 
 
+def test_sentences_touch_in_chinese_and_japanese(visit, server):
+    page = visit(server.url)
+    read = "texts => lineOf(texts.map((text) => make('span', {}, text))).textContent"
+    sides = [["他走了。", "“你好”。", "Apple来了"], ["เขาไป", "เขากิน"], ["Un.", "中", "Deux."]]
+    assert [page.evaluate(read, side) for side in sides] == [
+        "他走了。“你好”。Apple来了", "เขาไป เขากิน", "Un.中 Deux.",
+    ]  # fmt: skip
+
+
 def test_a_browser_that_knows_no_sentences_translates_lines(visit, server):
     page = visit(server.url)
     page.evaluate("delete Intl.Segmenter")
