@@ -12,6 +12,8 @@ from rnnsearch_tf.text.unspaced import CHINESE_JAPANESE
 
 # After a word of four letters or more: few abbreviations are that long.
 _BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
+# sentencex splits French behind these, so "M. Dupont" would be two sentences.
+_FRENCH_TITLE = re.compile(r"(?:^|[^\w.])(?:[A-ZÀ-Ý]|Mmes?|Mlles?|Mgr|Dr|Prof|Ste?|art)\.\s*$")
 _CHINESE_JAPANESE = re.compile(CHINESE_JAPANESE)
 
 
@@ -32,8 +34,13 @@ class SentenceSplitter:
         """Return the sentences of a line, at least one, without the spaces around them."""
         text = decoded(line)
         plain = re.sub(r"\s", " ", text)  # sentencex 1.0.32 may panic at other spaces
-        sentences = (sentence.strip() for sentence in self._segment(self._language, plain))
-        return [sentence for sentence in sentences if sentence] or [text]
+        sentences = [""]
+        for part in self._segment(self._language, plain):
+            if self._language.startswith("fr") and _FRENCH_TITLE.search(sentences[-1]):
+                sentences[-1] += part
+            else:
+                sentences.append(part)
+        return [sentence.strip() for sentence in sentences if sentence.strip()] or [text]
 
 
 def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Translation:
@@ -72,7 +79,7 @@ def _hypothesis(some: Sequence[Hypothesis], length_penalty: float) -> Hypothesis
 
 
 def _text(sentences: Sequence[str]) -> str:
-    """Join sentences with a space, but in Chinese and Japanese; Thai has none between words only."""
+    """Join sentences with a space, as in Thai, too; in Chinese and Japanese without."""
     text = ""
     for sentence in sentences:
         is_next = text[-1:] in "。！？」』" or _CHINESE_JAPANESE.match(sentence)
