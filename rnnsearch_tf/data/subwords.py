@@ -13,7 +13,7 @@ from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_dige
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, home_path, make_once
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.text import canonical_composition, cleaning, subwords
+from rnnsearch_tf.text import canonical_composition, cleaning, composed_form, subwords
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 
@@ -46,7 +46,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     require_package("sentencepiece")
     import sentencepiece
 
-    code = code_digest(subwords, canonical_composition, cleaning)
+    code = code_digest(subwords, canonical_composition, cleaning, composed_form)
     text = training.fingerprint()
     rules = [config.subwords, config.joint_subwords, code, sentencepiece.__version__]
     key = json_digest([text, *rules])

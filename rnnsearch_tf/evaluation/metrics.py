@@ -7,7 +7,6 @@ the report and the page of samples go over that table.
 import dataclasses
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import sacrebleu
 from sacrebleu.metrics.ter import TERSignature
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text.composed_form import composed
 from rnnsearch_tf.text.unspaced import HAN, SOUTHEAST_ASIAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
@@ -151,7 +151,8 @@ METRICS: dict[str, Metric] = {
 def sides(**given: Sequence[Any]) -> list[list[Any]]:
     """Return the sides of a test set as lists: a pandas column is indexed by labels, not positions.
 
-    Text is brought into composed form (NFC), so that a letter and its marks have one encoding.
+    Text is brought into composed form (NFC), so that a letter and its marks have one encoding, and
+    loses invisible characters, which no model writes.
     InputError if the sides have different numbers of sentences, which sacreBLEU would ignore, or
     none, or if sentences have different numbers of references. TypeError for a single string, for
     what is not text, and for references in lists, which is sacreBLEU's form.
@@ -181,7 +182,7 @@ def _composed(item: Any) -> Any:
         return tuple(map(_composed, item))
     if not isinstance(item, str):
         raise TypeError(f"expected a str, such as the text of a result, not {type(item).__name__}")
-    return unicodedata.normalize("NFC", item)
+    return composed(item)
 
 
 def reference_sets(references: Sequence[Reference]) -> list[list[str]]:

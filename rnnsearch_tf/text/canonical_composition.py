@@ -8,7 +8,7 @@ import string
 import sys
 import unicodedata
 
-from rnnsearch_tf.text.cleaning import INVISIBLE
+from rnnsearch_tf.text.composed_form import INVISIBLE
 
 # Marks above and below Latin letters.
 _ABOVE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d\u030f\u0311"

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from rnnsearch_tf.text.composed_form import INVISIBLE
+
 Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
 
 # Whitespace without the space itself: to match and replace spaces too would only cost time.
@@ -9,11 +11,6 @@ SPACES: Rule = (
     r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
     r"\x{3000}]",
     " ",
-)
-# Soft hyphen, word joiner, byte order mark, space without width, and controls of direction.
-INVISIBLE = (
-    "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 _REMOVED: Rule = (rf"[\x00-\x08\x0E-\x1B{INVISIBLE}]+", "")
 

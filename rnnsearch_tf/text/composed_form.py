@@ -6,7 +6,18 @@ from collections.abc import Iterable
 
 from rnnsearch_tf.text.unspaced import UNSPACED
 
+# Soft hyphen, word joiner, byte order mark, space without width, and controls of direction.
+INVISIBLE = (
+    "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _UNSPLIT = re.compile(f"{UNSPACED}{{20}}")  # longer than words are
+
+
+def composed(text: str) -> str:
+    """Return a text in composed form, without the characters that are removed from all text."""
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
 
 
 def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.digests import code_digest, json_digest
-from rnnsearch_tf.text import cleaning
+from rnnsearch_tf.text import cleaning, composed_form
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.tf_functions import graph_method
 
@@ -23,7 +23,7 @@ class Tokenizer(tf.Module):
     language: str
     tokenize: Any  # splits lines, string [B], into tokens, string [B, None]; a blank line has none
     detokenize: Any  # joins tokens, string [B, None], into lines, string [B]
-    _modules: tuple[ModuleType, ...] = ()  # with rules, beside the class's own and `cleaning`
+    _modules: tuple[ModuleType, ...] = ()  # with rules, beside those of all tokenizers
     _data = ""  # beside the language, that the rules go by
 
     def __getstate__(self) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class Tokenizer(tf.Module):
 
     def fingerprint(self) -> str:
         """Return a digest of everything that the tokens depend on: a key for caches."""
-        modules = (sys.modules[type(self).__module__], cleaning, *self._modules)
+        modules = (sys.modules[type(self).__module__], cleaning, composed_form, *self._modules)
         paths = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
         tables = [path.read_text("utf-8") for path in paths if path.exists()]
         rules = [code_digest(*modules), tables, self.name, self.language, self._data]

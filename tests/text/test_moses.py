@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies
 from rnnsearch_tf.config import MORE_MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text import letters
-from rnnsearch_tf.text.cleaning import INVISIBLE
+from rnnsearch_tf.text.composed_form import INVISIBLE
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 

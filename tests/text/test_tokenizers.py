@@ -10,7 +10,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES, WHITESPACE, Config
 from rnnsearch_tf.inference import exported
-from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, word_tokenizer
+from rnnsearch_tf.text import (
+    cleaning,
+    composed_form,
+    letters,
+    moses,
+    nonbreaking_prefixes,
+    word_tokenizer,
+)
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.tokenizers import tokenizer_for, with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -84,6 +91,7 @@ def test_fingerprints_differ_by_rules_and_language():
     ("module", "changed"),
     [
         (cleaning, {"moses", "whitespace"}),
+        (composed_form, {"moses", "whitespace"}),
         (letters, {"moses"}),
         (moses, {"moses"}),  # no change of its rules makes whitespace-tokenized text anew
         (nonbreaking_prefixes, {"moses"}),
