@@ -26,6 +26,7 @@ _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 _LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer lines; its default is 4,192
 BLANK = "▁"  # a space, in a piece
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
+_UNSPACED_MARK = "[\u3001-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # 、：
 _OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word after a script without spaces
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
@@ -145,7 +146,8 @@ class SentencePieceTokenizer(Tokenizer):
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
         A word begins with a space. In scripts without spaces, each piece that does not begin with a
-        mark begins a word; after these scripts, so do letters and digits of others, and bytes.
+        mark begins a word; after these scripts and their punctuation, so do letters and digits of
+        others, and bytes.
         """
         pieces = tokens.flat_values
         before = tf.concat([[""], pieces[:-1]], axis=0)[: tf.size(pieces)]
@@ -153,7 +155,7 @@ class SentencePieceTokenizer(Tokenizer):
         is_unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*")
         has_letter = ~tf.strings.regex_full_match(pieces, r"\p{M}.*")
         starts |= is_unspaced & has_letter & tf.not_equal(before, BLANK)
-        is_after_unspaced = tf.strings.regex_full_match(before, f".*{UNSPACED}")
+        is_after_unspaced = tf.strings.regex_full_match(before, f".*({UNSPACED}|{_UNSPACED_MARK})")
         starts |= is_after_unspaced & tf.strings.regex_full_match(pieces, _OTHER_START)
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
         first = tf.concat([[0], numbers.flat_values], axis=0)
@@ -171,7 +173,8 @@ class SentencePieceTokenizer(Tokenizer):
         pieces = tf.RaggedTensor.from_value_rowids(
             tokens.flat_values, numbers.flat_values + before, tf.reduce_sum(counts)
         )
-        words = self._pieces.detokenize(pieces)
+        # A model without a dummy prefix keeps the space before a word.
+        words = tf.strings.strip(self._pieces.detokenize(pieces))
         return tf.RaggedTensor.from_row_lengths(tf.where(tf.equal(words, ""), BLANK, words), counts)
 
 

@@ -116,6 +116,7 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
             ["a", "n", "▁"],
             ["▁", "在", "G", "o", "工", "2", "0", "年", "<0xE2>", "<0x98>", "作", "."],
             ["▁", "น", "ำ", "ก", "\u0e48", "\u0e47น"],  # marks are no words
+            ["▁", "如", "：", "A", "b", "、", "1", "Ｆ", "ｇ"],
         ]
     ).with_row_splits_dtype(tf.int64)
     numbers = tokenizer.word_numbers(pieces)
@@ -127,13 +128,25 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
         [0, 0, 1],
         [0, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 6],
         [0, 0, 1, 2, 2, 2],
+        [0, 0, 0, 1, 1, 1, 2, 2, 2],
     ]
     assert decoded(tokenizer.words(pieces)) == [
         ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
         ["在", "Go", "工", "20", "年", "\ufffd\ufffd", "作."], ["น", "ำ", "ก\u0e48\u0e47น"],
+        ["如：", "Ab、", "1Ｆｇ"],
     ]  # fmt: skip
     nothing = tf.ragged.constant([[]], tf.string).with_row_splits_dtype(tf.int64)
     assert tokenizer.words(nothing).to_list() == tokenizer.word_numbers(nothing).to_list() == [[]]
+
+
+def test_words_of_a_model_that_keeps_spaces():
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT), model_writer=model, vocab_size=50, hard_vocab_limit=False,
+        add_dummy_prefix=False, remove_extra_whitespaces=False, minloglevel=3,
+    )  # fmt: skip
+    tokenizer = SentencePieceTokenizer("en", model.getvalue())
+    assert decoded(tokenizer.words(tokenizer.tokenize(["It is it"]))) == [["It", "is", "it"]]
 
 
 def test_words_and_those_with_an_unknown_piece(tokenizer):
