@@ -226,6 +226,11 @@ def test_compose_publishes_the_ports_the_servers_listen_on():
     assert published == {"serving": {values["port"], values["rest_api_port"]}, "page": {listen}}
 
 
+def test_logs_are_rotated():
+    for service in compose().values():
+        assert service["logging"]["driver"] == "local"  # the default keeps everything
+
+
 def test_nginx_finds_the_model_server_and_the_page():
     conf = (EXPORT / "nginx.conf").read_text("utf-8")
     service, port = re.findall(r"set \$model_server (\S+):(\d+);", conf)[0]
