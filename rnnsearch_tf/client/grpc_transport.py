@@ -18,6 +18,8 @@ from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
 # TensorFlow's error codes are gRPC's.
 _CODES = {code.value[0]: code.name for code in grpc.StatusCode}
 _STATES = {number: name for name, number in serving_pb2.ModelVersionStatus.State.items()}
+# Firewalls forget a connection that is quiet for minutes; calls on it would get no answer.
+_IDLE_MS = 60_000
 
 
 def _pattern(*alternatives: str) -> re.Pattern[str]:
@@ -130,6 +132,7 @@ def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),
+        ("grpc.client_idle_timeout_ms", _IDLE_MS),
         # Calls alternate between all addresses of a name, such as those of the pods of a service.
         ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ]

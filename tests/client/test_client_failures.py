@@ -40,10 +40,11 @@ from rnnsearch_tf.client import (
     SignatureError,
     UnavailableError,
     VersionStatus,
+    grpc_transport,
     rest_transport,
     serving_pb2,
 )
-from rnnsearch_tf.client.address import parse_address
+from rnnsearch_tf.client.address import Tls, parse_address
 from rnnsearch_tf.client.call import Call
 
 pytestmark = pytest.mark.serving
@@ -549,6 +550,22 @@ def grpc_answering(answer: bytes) -> Any:
             server.stop(None).wait()
 
     return serving()
+
+
+def test_an_idle_connection_is_closed(monkeypatch):
+    """Before a firewall forgets it: calls on it would wait for their deadlines."""
+    import grpc
+
+    monkeypatch.setattr(grpc_transport, "_IDLE_MS", 50)
+    with (
+        grpc_answering(b"") as url,
+        grpc_transport._channel(parse_address(url), Tls(), 1 << 20) as channel,
+    ):
+        channel.unary_unary("/any/method")(b"")
+        states: queue.Queue[Any] = queue.Queue()
+        channel.subscribe(states.put)
+        while states.get(timeout=SECONDS) is not grpc.ChannelConnectivity.IDLE:
+            pass
 
 
 def test_a_state_that_is_unknown():
