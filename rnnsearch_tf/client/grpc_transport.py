@@ -133,6 +133,9 @@ def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),
         ("grpc.client_idle_timeout_ms", _IDLE_MS),
+        # With it, the system gives up a connection after 20 s without a sign of the other end (on
+        # Linux, otherwise 15 minutes). Servers refuse pings within 5 minutes.
+        ("grpc.keepalive_time_ms", 600_000),
         # Calls alternate between all addresses of a name, such as those of the pods of a service.
         ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ]

@@ -568,6 +568,16 @@ def test_an_idle_connection_is_closed(monkeypatch):
             pass
 
 
+def test_a_connection_whose_other_end_is_gone_is_given_up(monkeypatch):
+    """As of a machine without power; the library then also shortens the system's time."""
+    import grpc
+
+    options: dict[str, Any] = {}
+    monkeypatch.setattr(grpc, "insecure_channel", lambda target, given: options.update(given))
+    grpc_transport._channel(parse_address("grpc://localhost:8500"), Tls(), 1 << 20)
+    assert options["grpc.keepalive_time_ms"] > 300_000  # servers refuse pings within 5 minutes
+
+
 def test_a_state_that_is_unknown():
     answer = serving_pb2.GetModelStatusResponse()
     answer.model_version_status.add(version=1, state=99)
