@@ -12,6 +12,7 @@ from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AddressError, ServingError, UnavailableError
 from rnnsearch_tf.client.failures import Failure
 
+_CONNECT_SECONDS = 10.0  # then the name's next address is tried, or the call again
 _PIECE_BYTES = 1 << 16  # allocated for each call, of which most answers are smaller
 _HEADERS = {
     "Content-Type": "application/json",
@@ -69,7 +70,8 @@ class HttpExchange:
     def _connection(self, call: Call) -> http.client.HTTPConnection:
         _, host, port = self._address
         name = host.removesuffix(".")  # certificates are for names without the dot
-        connected = socket.create_connection((host, port), call.remaining())
+        connected = socket.create_connection((host, port), min(call.remaining(), _CONNECT_SECONDS))
+        connected.settimeout(call.remaining())
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = http.client.HTTPConnection(name, port)
         if self._context is not None:

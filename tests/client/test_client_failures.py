@@ -25,6 +25,7 @@ from scripted_model import (
     obliging,
     over_grpc,
     over_http,
+    translated,
 )
 
 import rnnsearch_tf
@@ -41,6 +42,7 @@ from rnnsearch_tf.client import (
     UnavailableError,
     VersionStatus,
     grpc_transport,
+    http_exchange,
     rest_transport,
     serving_pb2,
 )
@@ -185,6 +187,20 @@ def test_a_connection_that_the_system_gives_up(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", connect)
     said = failure(UnavailableError, "http://127.0.0.1:8501", attempts=2)
     assert said.endswith(": cannot be reached: Connection timed out (2 attempts)")
+
+
+def test_an_address_from_which_nothing_comes(monkeypatch):
+    """As of a machine without power: the name's next address is tried."""
+    with over_http() as served, socket.socket() as silent:
+        port = parse_address(served.url).port
+        silent.bind(("127.0.0.2", port))
+        silent.listen(0)  # one connection fills its queue
+        tcp = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+        addresses = [(*tcp, (host, port)) for host in ("127.0.0.2", "127.0.0.1")]
+        with socket.create_connection(("127.0.0.2", port)), client_of(served) as client:
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+            monkeypatch.setattr(http_exchange, "_CONNECT_SECONDS", 0.05)
+            assert [result.text for result in client.translate(["a"])] == [translated("a")]
 
 
 def test_an_unknown_host(monkeypatch):
