@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
@@ -95,6 +96,7 @@ def export(
                 signatures(text_model),
                 tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # of no use here
             )
+            _remove_gradients(temporary)
             write_warmup_requests(text_model, temporary)
             _write_subwords(text_model, temporary)
             card = sealed({**card, "files": folder_digests(temporary)})
@@ -118,6 +120,16 @@ def _check_finite(text_model: TextModel, names: str) -> None:
         raise InputError(
             f"{names}: scores are not finite, the weights too large or damaged; not exported"
         )
+
+
+def _remove_gradients(path: Path) -> None:
+    """Remove the names of gradients, which are not saved: loading in Python would warn of them."""
+    graph = path / "saved_model.pb"
+    saved = SavedModel.FromString(graph.read_bytes())
+    for function in saved.meta_graphs[0].graph_def.library.function:
+        for node in function.node_def:
+            node.attr.pop("_gradient_op_type", None)
+    graph.write_bytes(saved.SerializeToString())
 
 
 def _write_subwords(text_model: TextModel, path: Path) -> None:

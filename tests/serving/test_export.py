@@ -143,6 +143,10 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     assert told("last") == {"updates": 3, "bleu": 0.0, "nll_per_token": None}
 
 
+def test_python_has_no_gradients_to_warn_of(export_dir):
+    assert b"_gradient_op_type" not in (export_dir / "1" / "saved_model.pb").read_bytes()
+
+
 def test_the_server_is_warmed_up_with_every_signature(export_dir, loaded):
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
