@@ -104,7 +104,7 @@ def draw_training(
                 raise InputError(f"{name}: no evaluation to draw")
         nll_axes.set_ylabel("−log p (nats per token)")
         bleu_axes.set(xlabel="updates", ylabel="BLEU (validation set)")
-        bleu_axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+        bleu_axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         _finish(figure, path, fonts)
 

@@ -66,6 +66,8 @@ def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, m
         bins = [LengthBin(*span, 9, 20.0) for span in some]
         draw_bleu_by_length(tmp_path / "f.svg", {"one": bins, "two": bins}, marks=[50, 30])
     draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED[:1]))
+    long_run = [TRAINED[0], {**TRAINED[1], "updates": 400_000}]
+    draw_training(tmp_path / "g.svg", {"one": long_run})
     draw_training(tmp_path / "e.svg", dict.fromkeys(many, TRAINED))
     looks = [(line.get_color(), line.get_marker()) for line in drawn[-1].axes[1].get_lines()]
     assert len({*looks}) == len(many)
