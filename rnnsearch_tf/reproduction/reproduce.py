@@ -40,6 +40,8 @@ def reproduce(
     for unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output))
+    for name in configs:  # before any of them is trained, which takes long
+        work.check_texts(name)
     models = []
     for name in (name for name in MODELS if name in configs):
         results = work.earlier_results(name, configs[name])
@@ -71,6 +73,16 @@ class _Work:
     def _sample(self) -> ParallelText:
         # Made when it is needed: drawing it reads all of the training text.
         return random_pairs(self._texts.training, DRAWN, SEED)
+
+    def check_texts(self, name: str) -> None:
+        """Check that a model that is there already has been trained with these texts."""
+        directory = ModelDirectory(self.output / name)
+        if directory.is_complete():
+            training, validation = self._texts.training, self._texts.validation
+            digests = dict(
+                training_text=training.fingerprint(), validation_text=validation.fingerprint()
+            )
+            check_same(directory, dataclasses.replace(directory.load_config(), **digests))
 
     def train(self, name: str, config: Config) -> int | None:
         """Train from scratch, resume a training run, or skip one that has ended."""

@@ -226,9 +226,19 @@ def test_a_lexicon_stays_with_its_weights_alone(output, flags, tmp_path, monkeyp
     assert not lexicon.exists()
 
 
-def test_other_settings_are_refused(output, flags, capsys):
-    assert reproduce.run([*flags, "--hidden_size=13"]) == 1
-    assert "hidden_size is 11, not 13" in capsys.readouterr().err
+def test_other_settings_and_texts_are_refused_before_a_model_is_trained(
+    output, flags, tmp_path, capsys, monkeypatch
+):
+    copy = shutil.copytree(output, tmp_path / "copy")
+    shutil.rmtree(copy / "rnnencdec-30")  # it would be trained first
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.train", None)
+    for changed, said in (
+        ("--hidden_size=13", "hidden_size is 11, not 13"),
+        ("--train=valid", "the training text differs"),
+        ("--valid=train", "the validation set differs"),
+    ):
+        assert reproduce.run([*flags, f"--output={copy}", changed]) == 1
+        assert said in capsys.readouterr().err
 
 
 def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
