@@ -138,6 +138,7 @@ class Decoder(PreciseLayer):
         summary: Float[Tensor, "B n"],
         annotations_mask: Bool[Tensor, "B Tx"] | None = None,
         training: bool = False,
+        positions_first: bool = False,
     ) -> DecoderOutputs:
         """Read given target sentences (teacher forcing).
 
@@ -148,22 +149,11 @@ class Decoder(PreciseLayer):
             annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
                 have one.
             training: whether dropout acts.
+            positions_first: whether the outputs are [Ty, B, ...], as they are computed.
 
         Returns:
             The outputs [B, Ty, ...]. Those at i depend on `target[:, :i]` only.
         """
-        outputs = self.unroll(target, annotations, summary, annotations_mask, training)
-        return DecoderOutputs(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
-
-    def unroll(
-        self,
-        target: Int[Tensor, "B Ty"],
-        annotations: Float[Tensor, "B Tx two_n"],
-        summary: Float[Tensor, "B n"],
-        annotations_mask: Bool[Tensor, "B Tx"] | None,
-        training: bool,
-    ) -> DecoderOutputs:
-        """Return the outputs of `call` with the target's positions in front: [Ty, B, ...]."""
         annotations, summary = self.wide(annotations), self.wide(summary)
         keys = self.attention.keys(annotations)
         start = self.initial_state(summary)
@@ -183,13 +173,17 @@ class Decoder(PreciseLayer):
             states = ops.concatenate([start[None], states])
             contexts = ops.concatenate([contexts, context[None]])
             alignments = ops.concatenate([alignments, alignment[None]])
-        return DecoderOutputs(states, previous, contexts, alignments)
+        outputs = DecoderOutputs(states, previous, contexts, alignments)
+        if positions_first:
+            return outputs
+        return DecoderOutputs(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
     def compute_output_spec(self, target: Any, annotations: Any, *_: Any, **named: Any) -> Any:
         """Return the outputs of a functional model, without tracing `call`."""
         _, positions, context_size = annotations.shape
         sizes = (self.cell.units, self.embedding.size, context_size, positions)
-        return DecoderOutputs(*(self.symbol(*target.shape, size) for size in sizes))
+        rows = target.shape[::-1] if named.get("positions_first") else target.shape
+        return DecoderOutputs(*(self.symbol(*rows, size) for size in sizes))
 
     def _look(self, state: Any, annotations: Any, keys: Any, mask: Any) -> tuple[Any, Any]:
         return self.attention(state, annotations, keys=keys, annotations_mask=mask)

@@ -112,7 +112,7 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderOutputs, bool], LossT
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderOutputs,  # [Ty, B, ...], of R-Drop [Ty, 2B, ...], from `Decoder.unroll`
+    outputs: DecoderOutputs,  # [Ty, B, ...], of R-Drop [Ty, 2B, ...], from `Decoder`
     target: Int[Tensor, "B Ty"],  # ids, padding 0
     training: bool = False,  # whether dropout acts
     smoothing: float = 0.0,  # see `output_cross_entropy`

@@ -410,6 +410,19 @@ def test_dropout_acts_in_training_alone():
     assert np.abs(noisy - calm[0]).max() > 1e-3
 
 
+def test_an_attention_may_have_dropout(monkeypatch):
+    model, dropout = build(), keras.layers.Dropout(0.5)
+    attention = model.decoder.attention
+    keys = attention.keys
+    monkeypatch.setattr(attention, "keys", lambda annotations: dropout(keys(annotations)))
+    losses = [
+        float(model.compute_losses(batch(PAIRS), ["nll"], training)["nll"].sum)
+        for training in (False, False, True, True)
+    ]
+    assert losses[0] == losses[1]
+    assert len(set(losses)) == 3
+
+
 def test_a_whole_config_is_refused():
     config: Any = Config()
     with pytest.raises(TypeError, match=r"expected a ModelConfig, .* not Config"):
