@@ -160,12 +160,13 @@ class Decoder(PreciseLayer):
         words = self.embedding(ops.transpose(target[:, :-1]), training=training)  # [Ty-1, B, m]
         previous = ops.pad(words, ((1, 0), (0, 0), (0, 0)))  # [Ty, B, m]
         inputs = self.cell.project(previous if self.updates_first else words)
-        # By the exact type: a subclass may compute other energies.
+        # By the exact type: a subclass may compute other energies. Both loops have one dtype.
         ways = {
-            BahdanauAttention: self._unroll_attentive,
-            LastAnnotation: self._unroll_constant_context,
+            (BahdanauAttention, self.variable_dtype): self._unroll_attentive,
+            (LastAnnotation, self.variable_dtype): self._unroll_constant_context,
         }
-        unroll = ways.get(type(self.attention), self._unroll_step_by_step)
+        attention = type(self.attention), self.attention.variable_dtype
+        unroll = ways.get(attention, self._unroll_step_by_step)
         given = annotations, keys, annotations_mask
         last, (states, contexts, alignments) = unroll(inputs, start, *given)
         if not self.updates_first:  # the last word is predicted from the last state: only look

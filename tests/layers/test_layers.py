@@ -427,7 +427,15 @@ def test_a_decoder_attends_as_it_is_told():
     close(outputs.context[1], [inputs[1][1, :3].mean(axis=0)] * TY)
 
 
-@pytest.mark.parametrize("attention", [MeanAnnotation(), DotAnnotation()])
+@pytest.mark.parametrize(
+    "attention",
+    [
+        MeanAnnotation(),
+        DotAnnotation(),
+        BahdanauAttention(N_ALIGN, dtype="float64"),
+        LastAnnotation(dtype="float64"),
+    ],
+)
 def test_a_decoder_takes_any_attention(attention):
     inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
     decoder = random_layer(Decoder(K, M, N, attention), *inputs)
