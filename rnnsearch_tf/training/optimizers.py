@@ -42,7 +42,9 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         # Sum, then clip: appendix B.2 limits the norm of the whole batch's gradient. Keras (3.15)
         # clips on each replica and then sums, so that the update depends on their number.
         context = tf.distribute.get_replica_context()
-        dense = [tf.convert_to_tensor(gradient) for gradient in grads]
+        # TensorFlow ends the process if a gradient has not the dtype of its weight.
+        pairs = zip(grads, trainable_variables, strict=True)
+        dense = [tf.cast(tf.convert_to_tensor(g), weight.dtype) for g, weight in pairs]
         # The first replica's learning rate is everyone's: callbacks set it on the chief alone.
         is_first = context.replica_id_in_sync_group == 0
         own_rate = tf.where(is_first, tf.cast(learning_rate, dense[0].dtype), 0)

@@ -50,7 +50,7 @@ def test_two_steps_of_adadelta_by_hand():
         step = np.sqrt(steps + 1e-6) / np.sqrt(squares + 1e-6) * g
         steps = 0.95 * steps + 0.05 * step**2
         expected = expected - step
-        optimizer.apply([tf.constant(g, tf.float32)], [weight])
+        optimizer.apply([tf.constant(g)], [weight])  # float64, of a weight in float32
         np.testing.assert_allclose(weight.numpy(), expected, atol=1e-7)
     # The first step hardly depends on the gradient: √1e-6 / √0.05 = 0.00447.
     first = updated_once = keras.Variable([0.0])
