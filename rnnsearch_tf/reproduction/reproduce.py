@@ -91,18 +91,9 @@ class _Work:
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
         say(f"\n{MODELS[name]}: training in {directory.path}")
-        before = _digest(directory.weights_path())
-        # Moved away meanwhile: a run that is killed must not leave a lexicon of earlier weights.
-        lexicon, kept = directory.lexicon_path, self.output / "results" / f"{name}.lexicon.tsv"
-        kept.unlink(missing_ok=True)
-        if lexicon.exists():
-            lexicon.replace(kept)
-        try:
-            return train(config, directory.path, self._texts.training, self._texts.validation)
-        finally:
-            if kept.exists() and _digest(directory.weights_path()) == before:
-                kept.replace(lexicon)
-            kept.unlink(missing_ok=True)
+        # It is of earlier weights; `evaluate` learns another.
+        directory.lexicon_path.unlink(missing_ok=True)
+        return train(config, directory.path, self._texts.training, self._texts.validation)
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log; checkpoints may be gone.
