@@ -56,8 +56,7 @@ SUBPACKAGES = {
         scores evaluator
     """,
     "alignment": """
-        __init__ error_rate links symmetrization extraction formats evaluation word_aligner
-        lexicon
+        __init__ error_rate links symmetrization extraction formats word_aligner lexicon
     """,
     "visualization": """
         __init__ image_files fonts alignment_page alignment_matrix curves sample_page

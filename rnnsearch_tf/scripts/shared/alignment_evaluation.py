@@ -1,10 +1,10 @@
 """rnnsearch-evaluate --alignments: a model's links compared with gold links."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rnnsearch_tf.alignment.error_rate import alignment_scores
-from rnnsearch_tf.alignment.evaluation import MethodScores, scores_table
+from rnnsearch_tf.alignment.error_rate import AlignmentScores, alignment_scores
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
@@ -22,11 +22,28 @@ from rnnsearch_tf.scripts.shared.text_output import write_scores
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
 
-
 _TUNED = ("rule", "threshold", "symmetrize", "average_alignments")
 _OF_LINKS = ("tune", "flip_gold", "alignment", "reverse_model_dir", *_TUNED)
 _SHOWN = 10  # the best methods of --tune
 _OF_TRANSLATIONS = ("translations", "sample_html", "system", "hypotheses", "calibration")
+
+
+class MethodScores(NamedTuple):
+    """Method with the scores of its links."""
+
+    method: LinkMethod
+    scores: AlignmentScores
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        rule = self.method.rule
+        return {
+            "weights": self.method.weights,
+            "rule": rule.name,
+            "threshold": rule.threshold,
+            "symmetrize": self.method.symmetrization,
+            **self.scores.as_dict(),
+        }
 
 
 def define_alignment_evaluation(command: Command) -> None:
@@ -119,3 +136,23 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
                 "--tokenizer=whitespace (or sentencepiece, where words have spaces between them), "
                 "and lines up to its --max_length"
             )
+
+
+def scores_table(tried: Sequence[MethodScores]) -> str:
+    """Return a table with a line for each method."""
+    width = max(len(str(method)) for method, _ in tried)
+    lines = [f"{'':{width}}        AER %  precision  recall  links"]
+    for method, scores in tried:
+        interval = scores.aer_interval
+        error = _percent(scores.aer) + ("" if interval is None else f" ± {100 * interval:.1f}")
+        lines.append(
+            f"{method!s:{width}}  {error:>11}  {_percent(scores.precision):>9}"
+            f"  {_percent(scores.recall):>6} {scores.links:6,}"
+        )
+    scores = tried[0].scores
+    lines.append(f"{scores.sentences:,} sentence pairs, {scores.sure:,} sure links")
+    return "\n".join([*lines, ""])
+
+
+def _percent(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{100 * ratio:.1f}"

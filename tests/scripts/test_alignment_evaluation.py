@@ -5,9 +5,9 @@ import json
 import pytest
 
 from rnnsearch_tf.alignment.error_rate import AlignmentScores
-from rnnsearch_tf.alignment.evaluation import MethodScores, scores_table
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.scripts.shared.alignment_evaluation import MethodScores, scores_table
 
 FORWARD = LinkMethod(LinkRule("argmax"), "forward")
 LOW, HIGH = (LinkMethod(LinkRule("threshold", t), "forward") for t in (0.3, 0.6))
