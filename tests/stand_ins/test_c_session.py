@@ -70,7 +70,6 @@ def test_what_is_no_saved_model(tmp_path):
     "array",
     [
         np.float32([[1.5, -2, np.inf]]),
-        np.int32([1, 2]),
         np.zeros((0, 3), np.float32),
         dtypes.strings([b"", b"a\0", b"\xff", b"b" * 100], (2, 2)),
         dtypes.strings([b"c"], ()),

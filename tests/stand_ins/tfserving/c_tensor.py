@@ -11,19 +11,15 @@ _STRING_SIZE = 24  # sizeof(TF_TString)
 
 
 def new_tensor(array: np.ndarray) -> int:
-    """A TF_Tensor* with the content of an array; TF_DeleteTensor frees it, strings included."""
+    """A TF_Tensor* with an array of strings, which TF_DeleteTensor frees with it."""
     c = c_api()
-    data_type = dtypes.data_type(array)
-    size = array.size * (_STRING_SIZE if data_type == dtypes.STRING else array.itemsize)
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-    tensor = c.TF_AllocateTensor(data_type, shape, array.ndim, size)
-    data = c.TF_TensorData(tensor)
-    if data_type == dtypes.STRING:
-        for address, value in zip(_addresses(data, array.size), array.flat, strict=True):
-            c.TF_StringInit(address)
-            c.TF_StringCopy(address, value, len(value))
-    elif size:
-        ctypes.memmove(data, np.ascontiguousarray(array).ctypes.data, size)
+    size = array.size * _STRING_SIZE
+    tensor = c.TF_AllocateTensor(dtypes.STRING, shape, array.ndim, size)
+    addresses = _addresses(c.TF_TensorData(tensor), array.size)
+    for address, value in zip(addresses, array.flat, strict=True):
+        c.TF_StringInit(address)
+        c.TF_StringCopy(address, value, len(value))
     return tensor
 
 
@@ -35,7 +31,7 @@ def to_array(tensor: int) -> np.ndarray:
     if c.TF_TensorType(tensor) == dtypes.STRING:
         values = [_string_at(address) for address in _addresses(data, int(np.prod(shape)))]
         return dtypes.strings(values, shape)
-    array = np.empty(shape, dtypes.NUMERIC[c.TF_TensorType(tensor)])
+    array = np.empty(shape, np.float32)
     if array.size:
         ctypes.memmove(array.ctypes.data, data, array.nbytes)
     return array

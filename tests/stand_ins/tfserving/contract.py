@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.inference.text_model import TextModel
 
 _TEXTS = (dtypes.STRING, 1)  # DataType and rank
-_DATA_TYPES = {str: dtypes.STRING, float: 1}
+_DATA_TYPES = {str: dtypes.STRING, float: dtypes.FLOAT}
 # Inputs and outputs of each signature, with what the client expects of a new export.
 SIGNATURES = {
     name: (

@@ -1,15 +1,16 @@
-"""The JSON body of a REST predict request to arrays; see TensorFlow Serving's json_tensor.cc."""
+"""The JSON body of a REST predict request to arrays; see TensorFlow Serving's json_tensor.cc.
+
+Inputs are strings, as those of all our signatures.
+"""
 
 import base64
 import binascii
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
 
 from tfserving import dtypes
 from tfserving.status import invalid_argument
@@ -55,13 +56,13 @@ def signature_name(document: dict[str, Any]) -> str:
 
 
 def read_inputs(
-    document: dict[str, Any], signature_inputs: Mapping[str, TensorInfo]
+    document: dict[str, Any], signature_inputs: Iterable[str]
 ) -> tuple[str, dict[str, np.ndarray]]:
     """The inputs of a request.
 
     Args:
         document: the parsed body.
-        signature_inputs: those of the signature.
+        signature_inputs: names of those of the signature.
 
     Returns:
         The format, `ROW` or `COLUMNAR`, and the inputs by name.
@@ -69,47 +70,44 @@ def read_inputs(
     Raises:
         StatusError: INVALID_ARGUMENT, they are not the signature's, or malformed.
     """
-    types = {name: info.dtype for name, info in signature_inputs.items()}
+    names = sorted(signature_inputs)
     if (ROW in document) == (COLUMNAR in document):
         raise invalid_argument(f"the body needs either {ROW!r} or {COLUMNAR!r}")
     if ROW in document:
-        return ROW, _read_rows(document[ROW], types)
-    return COLUMNAR, _read_columns(document[COLUMNAR], types)
+        return ROW, _read_rows(document[ROW], names)
+    return COLUMNAR, _read_columns(document[COLUMNAR], names)
 
 
-def _read_rows(rows: Any, types: dict[str, int]) -> dict[str, np.ndarray]:
+def _read_rows(rows: Any, names: list[str]) -> dict[str, np.ndarray]:
     if not isinstance(rows, list) or not rows:
         raise invalid_argument(f"{ROW!r} is no list with something in it")
     named = _is_named(rows[0])
-    if not named and len(types) > 1:
-        raise invalid_argument(f"{ROW!r} needs objects, since the inputs are {sorted(types)}")
-    values: dict[str, list[np.ndarray]] = {name: [] for name in types}
+    if not named and len(names) > 1:
+        raise invalid_argument(f"{ROW!r} needs objects, since the inputs are {names}")
+    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for i, row in enumerate(rows):
         if _is_named(row) != named:
             raise invalid_argument(f"{ROW!r}: item {i} is an object or not, unlike the first")
-        fields = row if named else {next(iter(types)): row}
-        if set(fields) != set(types):
-            raise invalid_argument(f"{ROW!r}: item {i} must have the keys {sorted(types)} only")
+        fields = row if named else {names[0]: row}
+        if sorted(fields) != names:
+            raise invalid_argument(f"{ROW!r}: item {i} must have the keys {names} only")
         for name, value in fields.items():
-            values[name].append(_read_tensor(value, types[name], f"{ROW!r}: item {i}: {name}"))
+            values[name].append(_read_tensor(value, f"{ROW!r}: item {i}: {name}"))
     for name, arrays in values.items():
         if len({array.shape for array in arrays}) > 1:
             raise invalid_argument(f"{ROW!r}: the shapes of {name!r} differ")
     return {name: np.stack(arrays) for name, arrays in values.items()}
 
 
-def _read_columns(columns: Any, types: dict[str, int]) -> dict[str, np.ndarray]:
+def _read_columns(columns: Any, names: list[str]) -> dict[str, np.ndarray]:
     if not _is_named(columns):
-        if len(types) > 1:
-            raise invalid_argument(f"{COLUMNAR!r} needs an object with {sorted(types)}")
-        columns = {next(iter(types)): columns}
-    missing = sorted(set(types) - set(columns))
-    if missing:
+        if len(names) > 1:
+            raise invalid_argument(f"{COLUMNAR!r} needs an object with {names}")
+        columns = {names[0]: columns}
+    if missing := [name for name in names if name not in columns]:
         raise invalid_argument(f"{COLUMNAR!r} lacks {missing}")
-    return {  # Other keys are ignored, as the real server does.
-        name: _read_tensor(columns[name], data_type, f"{COLUMNAR!r}: {name}")
-        for name, data_type in types.items()
-    }
+    # Other keys are ignored, as the real server does.
+    return {name: _read_tensor(columns[name], f"{COLUMNAR!r}: {name}") for name in names}
 
 
 def _is_named(value: Any) -> bool:
@@ -121,12 +119,10 @@ def _is_base64(value: Any) -> bool:
     return isinstance(value, dict) and list(value) == ["b64"] and isinstance(value["b64"], str)
 
 
-def _read_tensor(value: Any, data_type: int, where: str) -> np.ndarray:
+def _read_tensor(value: Any, where: str) -> np.ndarray:
     shape = _shape(value)
-    leaves = [_read_value(leaf, data_type, where) for leaf in _leaves(value, shape, where)]
-    if data_type == dtypes.STRING:
-        return dtypes.strings(leaves, shape)
-    return np.array(leaves, dtypes.NUMERIC[data_type]).reshape(shape)
+    leaves = [_read_string(leaf, where) for leaf in _leaves(value, shape, where)]
+    return dtypes.strings(leaves, shape)
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -144,31 +140,6 @@ def _leaves(value: Any, shape: tuple[int, ...], where: str) -> Iterable[Any]:
     else:
         for item in value:
             yield from _leaves(item, shape[1:], where)
-
-
-def _read_value(value: Any, data_type: int, where: str) -> Any:
-    if data_type == dtypes.STRING:
-        return _read_string(value, where)
-    dtype = dtypes.NUMERIC[data_type]
-    fits = {"f": _fits_float, "i": _fits_int, "b": lambda value, _: isinstance(value, bool)}
-    if not fits[dtype.kind](value, dtype):
-        raise invalid_argument(f"{where}: {json.dumps(value)} does not fit the input's type")
-    return value
-
-
-def _fits_float(value: Any, dtype: np.dtype) -> bool:
-    """Whether it is a number in range; an integer must also be exact."""
-    if isinstance(value, float):
-        return not math.isfinite(value) or abs(value) <= float(np.finfo(dtype).max)
-    return _is_int(value) and abs(value) < 2 ** (np.finfo(dtype).nmant + 1)
-
-
-def _fits_int(value: Any, dtype: np.dtype) -> bool:
-    return _is_int(value) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _read_string(value: Any, where: str) -> bytes:

@@ -1,6 +1,5 @@
 """Arrays to the JSON body of a REST answer; see TensorFlow Serving's json_tensor.cc."""
 
-import base64
 import json
 import math
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ def predict_body(form: str, outputs: Mapping[str, np.ndarray]) -> bytes:
     """
     if form == ROW:
         return _encoded(f'{{"predictions": {_rows(outputs)}}}')
-    named = {name: _json(name, array) for name, array in outputs.items()}
+    named = {name: _json(array) for name, array in outputs.items()}
     return _encoded(f'{{"outputs": {_object(named)}}}')
 
 
@@ -38,7 +37,7 @@ def _rows(outputs: Mapping[str, np.ndarray]) -> str:
     if len(sizes) != 1 or 0 in sizes:
         raise invalid_argument(f"outputs whose first dimensions are {sorted(sizes)} have no rows")
     rows = (
-        _object({name: _json(name, array[i]) for name, array in outputs.items()})
+        _object({name: _json(array[i]) for name, array in outputs.items()})
         for i in range(sizes.pop())
     )
     return f"[{', '.join(rows)}]"
@@ -50,33 +49,24 @@ def _object(named: Mapping[str, str]) -> str:
     return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in named.items())}}}"
 
 
-def _json(name: str, value: Any) -> str:
+def _json(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.ndim:
-        return f"[{', '.join(_json(name, item) for item in value)}]"
+        return f"[{', '.join(map(_json, value))}]"
     value = value[()] if isinstance(value, np.ndarray) else value
-    if isinstance(value, bytes):
-        return _json_string(value, is_binary=name.endswith("_bytes"))
-    if isinstance(value, np.floating):
-        return _json_float(value)
-    return json.dumps(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, bytes):  # text, as none of our outputs is named for bytes
+        return json.dumps(value.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+    return _json_float(value)
 
 
-def _json_string(value: bytes, is_binary: bool) -> str:
-    """Text, unless the output's name says that it is not: what is in it does not matter."""
-    if is_binary:
-        return json.dumps({"b64": base64.b64encode(value).decode()})
-    return json.dumps(value.decode("utf-8", "surrogateescape"), ensure_ascii=False)
-
-
-def _json_float(value: np.floating) -> str:
-    """Six digits where they are enough to get the value back, else nine (17 for doubles)."""
+def _json_float(value: np.float32) -> str:
+    """Six digits where they are enough to get the value back, else nine."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     text = f"{value:.6g}"
-    if type(value)(text) != value:
-        text = f"{value:.{9 if isinstance(value, np.float32) else 17}g}"
+    if np.float32(text) != value:
+        text = f"{value:.9g}"
     return text if any(mark in text for mark in ".e") else text + ".0"
 
 

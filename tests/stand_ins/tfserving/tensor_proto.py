@@ -7,14 +7,7 @@ from tfserving import dtypes
 from tfserving.status import invalid_argument
 
 # Where the values of a type lie.
-_FIELDS = {
-    dtypes.STRING: "string_val",
-    1: "float_val",
-    2: "double_val",
-    3: "int_val",
-    9: "int64_val",
-    10: "bool_val",
-}
+_FIELDS = {dtypes.STRING: "string_val", dtypes.FLOAT: "float_val"}
 
 
 def to_proto(array: np.ndarray) -> TensorProto:
@@ -37,7 +30,7 @@ def to_array(proto: TensorProto) -> np.ndarray:
         raise invalid_argument(f"a tensor of type {proto.dtype} and shape {shape} cannot be read")
     size = int(np.prod(shape, dtype=np.int64))
     if proto.tensor_content and proto.dtype != dtypes.STRING:
-        array = np.frombuffer(proto.tensor_content, dtypes.NUMERIC[proto.dtype])
+        array = np.frombuffer(proto.tensor_content, np.float32)
     else:
         array = _filled(proto, size)
     if array.size != size:
@@ -48,9 +41,7 @@ def to_array(proto: TensorProto) -> np.ndarray:
 def _filled(proto: TensorProto, size: int) -> np.ndarray:
     """The values given; where they are fewer than `size`, the last one goes on."""
     values = list(getattr(proto, _FIELDS[proto.dtype]))
-    blank = b"" if proto.dtype == dtypes.STRING else 0
+    is_text = proto.dtype == dtypes.STRING
     if len(values) < size:
-        values += [values[-1] if values else blank] * (size - len(values))
-    if proto.dtype == dtypes.STRING:
-        return dtypes.strings(values)
-    return np.array(values, dtypes.NUMERIC[proto.dtype])
+        values += (values[-1:] or [b"" if is_text else 0.0]) * (size - len(values))
+    return dtypes.strings(values) if is_text else np.array(values, np.float32)
