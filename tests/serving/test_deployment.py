@@ -138,7 +138,6 @@ def test_a_batch_has_room_for_the_largest_requests():
     client_batch: Any = COMMAND.flags["batch_size"].default
     assert batching().max_batch_size >= client_batch
     assert f"`max_batch_size` ({batching().max_batch_size:,})" in README
-    assert not batching().allowed_batch_sizes  # copies of a row, computed for nothing
     assert batching().batch_timeout_micros < REST_TIMEOUT_S * 1_000_000
 
 

@@ -91,15 +91,6 @@ def test_a_request_alone_waits_for_the_time_given():
     assert queue.submit(texts("a"))["echo"].tolist() == [b"a"]
 
 
-def test_batches_are_filled_with_the_last_requests_first_row():
-    recorder = Recorder()
-    settings = parameters(max_batch_size=4, allowed_batch_sizes=(1, 4), batch_timeout_micros=0)
-    queue = BatchScheduler(settings).new_queue("q", recorder)
-    assert queue.submit(texts("a", "b"))["echo"].tolist() == [b"a", b"b"]
-    assert queue.submit(texts("c"))["echo"].tolist() == [b"c"]
-    assert recorder.batches == [[b"a", b"b", b"a", b"a"], [b"c"]]
-
-
 def test_what_does_not_fit_begins_a_batch():
     recorder = Recorder()
     queue = BatchScheduler(parameters(max_batch_size=2)).new_queue("q", recorder)
@@ -198,19 +189,13 @@ FILE = """# comment
 max_batch_size { value: 32 }
 batch_timeout_micros { value: 5000 }
 num_batch_threads { value: 2 }
-thread_pool_name { value: "t" }
-pad_variable_length_inputs: true
-allowed_batch_sizes: [1, 8]
-allowed_batch_sizes: 32
 """
 
 
 def test_the_parameters_file(tmp_path):
     file = tmp_path / "batching.txt"
     file.write_text(FILE)
-    found = read_batching_parameters(file)
-    assert found == BatchingParameters(32, 5000, 10, 2, (1, 8, 32))
-    assert [found.padded_size(n) for n in (1, 2, 8, 9, 32)] == [1, 8, 8, 32, 32]
+    assert read_batching_parameters(file) == BatchingParameters(32, 5000, 10, 2)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +208,6 @@ def test_the_parameters_file(tmp_path):
         "max_batch_size { value: 0 }",
         "num_batch_threads { value: 0 }",
         "max_batch_size { value: 8 } allowed_batch_sizes: 4",
-        "max_batch_size { value: 8 } allowed_batch_sizes: [8, 4, 8]",
     ],
 )
 def test_parameters_that_are_refused(tmp_path, text):

@@ -181,12 +181,10 @@ class BatchQueue:
         return is_full or (self.due is not None and now >= self.due)
 
     def _outputs(self, batch: Batch) -> list[Arrays]:
-        joined = self._joined(batch)
-        size = _batch_size(joined)
-        LOGGER.info("batch %s: %d tasks, %d rows of %d", self._name, len(batch), batch.rows, size)
-        outputs = self._run(joined)
+        LOGGER.info("batch %s: %d tasks, %d rows", self._name, len(batch), batch.rows)
+        outputs = self._run(_joined(batch))
         for name, array in outputs.items():
-            if not array.ndim or len(array) != size:
+            if not array.ndim or len(array) != batch.rows:
                 raise StatusError(Code.FAILED_PRECONDITION, f"{name} has not a row for each input")
         ends = np.cumsum([task.rows for task in batch])
         return [
@@ -194,16 +192,15 @@ class BatchQueue:
             for task, end in zip(batch, ends, strict=True)
         ]
 
-    def _joined(self, batch: Batch) -> Arrays:
-        padding = self.parameters.padded_size(batch.rows) - batch.rows
-        joined = {}
-        for name in batch[0].inputs:
-            arrays = [task.inputs[name] for task in batch]
-            if len({array.shape[1:] for array in arrays}) > 1:
-                raise StatusError(Code.FAILED_PRECONDITION, f"the requests' {name} differ in shape")
-            arrays.append(np.repeat(arrays[-1][:1], padding, axis=0))
-            joined[name] = np.concatenate(arrays)
-        return joined
+
+def _joined(batch: Batch) -> Arrays:
+    joined = {}
+    for name in batch[0].inputs:
+        arrays = [task.inputs[name] for task in batch]
+        if len({array.shape[1:] for array in arrays}) > 1:
+            raise StatusError(Code.FAILED_PRECONDITION, f"the requests' {name} differ in shape")
+        joined[name] = np.concatenate(arrays)
+    return joined
 
 
 def _batch_size(inputs: Arrays) -> int:

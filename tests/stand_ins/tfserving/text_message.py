@@ -16,8 +16,8 @@ def read_message(path: str | Path, fields: Mapping[str, str]) -> Any:
 
     Args:
         path: the file.
-        fields: a type for each field's name: "string", "bool", "int64", "repeated int64", or the
-            full name of a wrapper message, such as "google.protobuf.Int64Value".
+        fields: a type for each field's name: "string", "bool", or the full name of a wrapper
+            message, such as "google.protobuf.Int64Value".
 
     Returns:
         A message with these fields.
@@ -38,20 +38,12 @@ def _message_class(fields: Mapping[str, str]) -> type:
     )
     message = file.message_type.add(name="Configuration")
     for number, (name, field_type) in enumerate(fields.items(), start=1):
-        _add_field(message, name, number, field_type)
+        field = message.field.add(name=name, number=number, label=_Field.LABEL_OPTIONAL)
+        if "." in field_type:
+            field.type, field.type_name = _Field.TYPE_MESSAGE, "." + field_type
+        else:
+            field.type = _Field.Type.Value(f"TYPE_{field_type.upper()}")
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(wrappers.DESCRIPTOR.serialized_pb)
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(message.name))
-
-
-def _add_field(
-    message: descriptor_pb2.DescriptorProto, name: str, number: int, field_type: str
-) -> None:
-    *repeated, field_type = field_type.split()
-    field = message.field.add(name=name, number=number)
-    field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
-    if "." in field_type:
-        field.type, field.type_name = _Field.TYPE_MESSAGE, "." + field_type
-    else:
-        field.type = _Field.Type.Value(f"TYPE_{field_type.upper()}")
