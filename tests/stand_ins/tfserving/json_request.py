@@ -1,6 +1,6 @@
 """The JSON body of a REST predict request to arrays; see TensorFlow Serving's json_tensor.cc.
 
-Inputs are strings, as those of all our signatures.
+Inputs are lists of strings, as those of all our signatures.
 """
 
 import base64
@@ -25,7 +25,7 @@ _LONE_SURROGATE = re.compile(
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The body as JSON, in which NaN, Infinity and -Infinity are numbers.
+    """The body as JSON.
 
     Raises:
         StatusError: INVALID_ARGUMENT, it is no JSON or no object.
@@ -84,7 +84,7 @@ def _read_rows(rows: Any, names: list[str]) -> dict[str, np.ndarray]:
     named = _is_named(rows[0])
     if not named and len(names) > 1:
         raise invalid_argument(f"{ROW!r} needs objects, since the inputs are {names}")
-    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    texts: dict[str, list[bytes]] = {name: [] for name in names}
     for i, row in enumerate(rows):
         if _is_named(row) != named:
             raise invalid_argument(f"{ROW!r}: item {i} is an object or not, unlike the first")
@@ -92,11 +92,8 @@ def _read_rows(rows: Any, names: list[str]) -> dict[str, np.ndarray]:
         if sorted(fields) != names:
             raise invalid_argument(f"{ROW!r}: item {i} must have the keys {names} only")
         for name, value in fields.items():
-            values[name].append(_read_tensor(value, f"{ROW!r}: item {i}: {name}"))
-    for name, arrays in values.items():
-        if len({array.shape for array in arrays}) > 1:
-            raise invalid_argument(f"{ROW!r}: the shapes of {name!r} differ")
-    return {name: np.stack(arrays) for name, arrays in values.items()}
+            texts[name].append(_read_string(value, f"{ROW!r}: item {i}: {name}"))
+    return {name: dtypes.strings(values) for name, values in texts.items()}
 
 
 def _read_columns(columns: Any, names: list[str]) -> dict[str, np.ndarray]:
@@ -107,7 +104,7 @@ def _read_columns(columns: Any, names: list[str]) -> dict[str, np.ndarray]:
     if missing := [name for name in names if name not in columns]:
         raise invalid_argument(f"{COLUMNAR!r} lacks {missing}")
     # Other keys are ignored, as the real server does.
-    return {name: _read_tensor(columns[name], f"{COLUMNAR!r}: {name}") for name in names}
+    return {name: _read_strings(columns[name], f"{COLUMNAR!r}: {name}") for name in names}
 
 
 def _is_named(value: Any) -> bool:
@@ -119,27 +116,10 @@ def _is_base64(value: Any) -> bool:
     return isinstance(value, dict) and list(value) == ["b64"] and isinstance(value["b64"], str)
 
 
-def _read_tensor(value: Any, where: str) -> np.ndarray:
-    shape = _shape(value)
-    leaves = [_read_string(leaf, where) for leaf in _leaves(value, shape, where)]
-    return dtypes.strings(leaves, shape)
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    """Of nested lists, judged by the first of each."""
-    if not isinstance(value, list):
-        return ()
-    return (len(value), *(_shape(value[0]) if value else ()))
-
-
-def _leaves(value: Any, shape: tuple[int, ...], where: str) -> Iterable[Any]:
-    if isinstance(value, list) != bool(shape) or (shape and len(value) != shape[0]):
-        raise invalid_argument(f"{where}: lists of different lengths or depths")
-    if not shape:
-        yield value
-    else:
-        for item in value:
-            yield from _leaves(item, shape[1:], where)
+def _read_strings(values: Any, where: str) -> np.ndarray:
+    if not isinstance(values, list):
+        raise invalid_argument(f"{where}: {json.dumps(values)} is no list")
+    return dtypes.strings([_read_string(value, where) for value in values])
 
 
 def _read_string(value: Any, where: str) -> bytes:

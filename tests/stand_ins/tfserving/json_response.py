@@ -1,14 +1,13 @@
 """Arrays to the JSON body of a REST answer; see TensorFlow Serving's json_tensor.cc."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tfserving.json_request import ROW
-from tfserving.status import StatusError, invalid_argument
+from tfserving.json_request import COLUMNAR
+from tfserving.status import StatusError
 
 
 def predict_body(form: str, outputs: Mapping[str, np.ndarray]) -> bytes:
@@ -16,15 +15,14 @@ def predict_body(form: str, outputs: Mapping[str, np.ndarray]) -> bytes:
 
     Args:
         form: the request's, `ROW` or `COLUMNAR`.
-        outputs: by name. The names of a single one are left out.
-
-    Raises:
-        StatusError: INVALID_ARGUMENT, rows were asked for, and the outputs are not row by row.
+        outputs: by name, with as many rows each. The name of a single one is left out.
     """
-    if form == ROW:
-        return _encoded(f'{{"predictions": {_rows(outputs)}}}')
-    named = {name: _json(array) for name, array in outputs.items()}
-    return _encoded(f'{{"outputs": {_object(named)}}}')
+    if form == COLUMNAR:
+        return _encoded(f'{{"outputs": {_object(outputs)}}}')
+    rows = (
+        _object(dict(zip(outputs, row, strict=True))) for row in zip(*outputs.values(), strict=True)
+    )
+    return _encoded(f'{{"predictions": [{", ".join(rows)}]}}')
 
 
 def error_body(error: StatusError) -> bytes:
@@ -32,27 +30,16 @@ def error_body(error: StatusError) -> bytes:
     return _encoded(json.dumps({"error": error.message}, ensure_ascii=False))
 
 
-def _rows(outputs: Mapping[str, np.ndarray]) -> str:
-    sizes = {array.shape[0] if array.ndim else 0 for array in outputs.values()}
-    if len(sizes) != 1 or 0 in sizes:
-        raise invalid_argument(f"outputs whose first dimensions are {sorted(sizes)} have no rows")
-    rows = (
-        _object({name: _json(array[i]) for name, array in outputs.items()})
-        for i in range(sizes.pop())
-    )
-    return f"[{', '.join(rows)}]"
-
-
-def _object(named: Mapping[str, str]) -> str:
+def _object(named: Mapping[str, Any]) -> str:
     if len(named) == 1:
-        return next(iter(named.values()))
-    return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in named.items())}}}"
+        return _json(*named.values())
+    items = (f"{json.dumps(name)}: {_json(value)}" for name, value in named.items())
+    return f"{{{', '.join(items)}}}"
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, np.ndarray):
         return f"[{', '.join(map(_json, value))}]"
-    value = value[()] if isinstance(value, np.ndarray) else value
     if isinstance(value, bytes):  # text, as none of our outputs is named for bytes
         return json.dumps(value.decode("utf-8", "surrogateescape"), ensure_ascii=False)
     return _json_float(value)
@@ -60,10 +47,6 @@ def _json(value: Any) -> str:
 
 def _json_float(value: np.float32) -> str:
     """Six digits where they are enough to get the value back, else nine."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
     text = f"{value:.6g}"
     if np.float32(text) != value:
         text = f"{value:.9g}"
