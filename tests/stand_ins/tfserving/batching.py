@@ -1,7 +1,7 @@
 """Requests joined to batches, as TensorFlow's SharedBatchScheduler does it.
 
-A queue joins requests for the same outputs of the same signature of one loaded version; threads
-shared by all queues run their batches. An output that is padded to the longest row, as the
+A queue joins requests for the same signature of one loaded version; threads shared by all queues
+run their batches. An output that is padded to the longest row, as the
 alignments are, comes back as wide as the batch needed, and not as the request alone would. Requests
 are never split (`enable_large_batch_splitting`): export/README.md says why that must stay off.
 """
@@ -182,25 +182,14 @@ class BatchQueue:
 
     def _outputs(self, batch: Batch) -> list[Arrays]:
         LOGGER.info("batch %s: %d tasks, %d rows", self._name, len(batch), batch.rows)
-        outputs = self._run(_joined(batch))
-        for name, array in outputs.items():
-            if not array.ndim or len(array) != batch.rows:
-                raise StatusError(Code.FAILED_PRECONDITION, f"{name} has not a row for each input")
+        names = batch[0].inputs
+        joined = {name: np.concatenate([task.inputs[name] for task in batch]) for name in names}
+        outputs = self._run(joined)
         ends = np.cumsum([task.rows for task in batch])
         return [
             {name: array[end - task.rows : end] for name, array in outputs.items()}
             for task, end in zip(batch, ends, strict=True)
         ]
-
-
-def _joined(batch: Batch) -> Arrays:
-    joined = {}
-    for name in batch[0].inputs:
-        arrays = [task.inputs[name] for task in batch]
-        if len({array.shape[1:] for array in arrays}) > 1:
-            raise StatusError(Code.FAILED_PRECONDITION, f"the requests' {name} differ in shape")
-        joined[name] = np.concatenate(arrays)
-    return joined
 
 
 def _batch_size(inputs: Arrays) -> int:

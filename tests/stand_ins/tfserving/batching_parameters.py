@@ -6,11 +6,6 @@ from pathlib import Path
 
 from tfserving.text_message import read_message
 
-_LEAST = {
-    "max_batch_size": 1, "batch_timeout_micros": 0, "max_enqueued_batches": 1,
-    "num_batch_threads": 1,
-}  # fmt: skip
-
 
 @dataclasses.dataclass(frozen=True)
 class BatchingParameters:
@@ -21,9 +16,6 @@ class BatchingParameters:
         batch_timeout_micros: how long the first request of a batch may wait, in microseconds.
         max_enqueued_batches: batches that wait in a queue; those being run do not count.
         num_batch_threads: batches run at a time, over all queues.
-
-    Raises:
-        ValueError: values that the real server refuses.
     """
 
     max_batch_size: int = 1000
@@ -31,19 +23,15 @@ class BatchingParameters:
     max_enqueued_batches: int = 10
     num_batch_threads: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
 
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} {getattr(self, name)}: must be at least {least}")
-
 
 def read_batching_parameters(path: str | Path) -> BatchingParameters:
     """Read the file, a BatchingParameters message in text form.
 
     Raises:
-        ValueError: it is no such message, has values that the real server refuses, or others than
-            ours: `allowed_batch_sizes`, say, would have copies of a row computed for nothing.
+        ValueError: it is no such message, or has other fields than ours: `allowed_batch_sizes`,
+            say, would have copies of a row computed for nothing.
     """
-    message = read_message(path, dict.fromkeys(_LEAST, "google.protobuf.Int64Value"))
-    given = {name: getattr(message, name).value for name in _LEAST if message.HasField(name)}
+    names = [field.name for field in dataclasses.fields(BatchingParameters)]
+    message = read_message(path, dict.fromkeys(names, "google.protobuf.Int64Value"))
+    given = {name: getattr(message, name).value for name in names if message.HasField(name)}
     return BatchingParameters(**given)

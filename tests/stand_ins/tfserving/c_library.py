@@ -97,8 +97,9 @@ def checked_status() -> Iterator[int]:
     status = c_api().TF_NewStatus()
     try:
         yield status
-        code = c_api().TF_GetCode(status)
-        if code:
-            raise StatusError(Code(code), c_api().TF_Message(status).decode("utf-8", "replace"))
+        number = c_api().TF_GetCode(status)
+        if number:
+            code = next(code for code in Code if code.value[0] == number)
+            raise StatusError(code, c_api().TF_Message(status).decode("utf-8", "replace"))
     finally:
         c_api().TF_DeleteStatus(status)

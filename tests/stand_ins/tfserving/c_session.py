@@ -1,7 +1,7 @@
 """A SavedModel in TensorFlow's C runtime, without Python TensorFlow."""
 
 import ctypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -38,31 +38,24 @@ class CSession:
         return self.meta_graph.signature_def
 
     def run(
-        self,
-        signature: str,
-        inputs: Mapping[str, list[bytes] | np.ndarray],
-        outputs: Iterable[str] = (),
+        self, signature: str, inputs: Mapping[str, list[bytes] | np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Run a signature.
 
         Args:
             signature: its name.
             inputs: for each input's name byte strings or an array (of objects: byte strings).
-            outputs: the names of those to compute; all, when empty.
 
         Returns:
-            Arrays by name; strings are objects of type bytes.
+            All outputs by name; strings are objects of type bytes.
 
         Raises:
             StatusError: FAILED_PRECONDITION, there is no such signature; INVALID_ARGUMENT, inputs
                 that are not the signature's; what TensorFlow says.
         """
         definition = self.signature(signature)
-        names = [*outputs] or sorted(definition.outputs)
+        names = sorted(definition.outputs)
         arrays = check_inputs(definition, inputs)
-        unknown = sorted(set(names) - set(definition.outputs))
-        if unknown:
-            raise invalid_argument(f"the signature has no output {', '.join(unknown)}")
         feeds = [self._output(definition.inputs[name].name) for name in arrays]
         fetches = [self._output(definition.outputs[name].name) for name in names]
         return dict(zip(names, self._run(feeds, list(arrays.values()), fetches), strict=True))

@@ -48,7 +48,7 @@ def _with_status(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise invalid_argument("the request has no model_spec")
             return method(self, request)
         except StatusError as error:
-            context.abort(grpc.StatusCode[error.code.name], error.message)
+            context.abort(error.code, error.message)
 
     return call
 
@@ -63,7 +63,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):
         with self._core.use(request.model_spec) as servable:
             servable.session.signature(name)
             inputs = {key: to_array(value) for key, value in request.inputs.items()}
-            outputs = servable.predict(name, inputs, request.output_filter)
+            outputs = servable.predict(name, inputs)
         response = predict_pb2.PredictResponse()
         response.model_spec.name = servable.name
         response.model_spec.version.value = servable.version

@@ -81,12 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batching_parameters_file", default="")
     parser.add_argument("--ssl_config_file", default="")
     parser.add_argument("--file_system_poll_wait_seconds", type=int, default=1)
-    for names in (
-        ("--enable_batching",),
-        ("--allow_version_labels_for_unavailable_models",),
-        ("--rest_api_enable_cors_support", "--enable_cors_support"),
+    for name in (
+        "--enable_batching",
+        "--allow_version_labels_for_unavailable_models",
+        "--rest_api_enable_cors_support",
     ):
-        parser.add_argument(*names, type=_boolean, nargs="?", const=True, default=False)
+        parser.add_argument(name, type=_boolean, nargs="?", const=True, default=False)
     return parser
 
 

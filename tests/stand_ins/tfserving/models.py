@@ -86,13 +86,10 @@ class Model:
             for path in self._base_path.iterdir()
             if path.name.isascii() and path.name.isdecimal()
         }
-        policy = self._policy.WhichOneof("policy_choice")
-        if policy == "all":
-            return folders
-        if policy == "specific":
+        if self._policy.HasField("specific"):
             return {n: folders[n] for n in self._policy.specific.versions if n in folders}
-        newest = sorted(folders)[-max(self._policy.latest.num_versions, 1) :]
-        return {version: folders[version] for version in newest}
+        newest = max(folders, default=None)
+        return {} if newest is None else {newest: folders[newest]}
 
     def _has_failed(self, version: int) -> bool:
         return version in self._statuses and self._statuses[version].status.error_code != 0
@@ -119,7 +116,7 @@ class Model:
     def _set_status(self, version: int, state: int, error: StatusError | None = None) -> None:
         code, message = (error.code, error.message) if error else (Code.OK, "")
         status = ModelVersionStatus(version=version, state=state)
-        status.status.CopyFrom(StatusProto(error_code=int(code), error_message=message))
+        status.status.CopyFrom(StatusProto(error_code=code.value[0], error_message=message))
         with self._changed:
             self._statuses[version] = status
         name = ModelVersionStatus.State.Name(state)

@@ -1,7 +1,7 @@
 """One loaded version of a model."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -28,21 +28,19 @@ class Servable:
         self.version = version
         self.session = CSession(path)
         self._scheduler = scheduler
-        self._queues: dict[tuple[str, ...], BatchQueue] = {}
+        self._queues: dict[str, BatchQueue] = {}
         self._lock = threading.Lock()
 
-    def predict(
-        self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Iterable[str] = ()
-    ) -> Mapping[str, np.ndarray]:
+    def predict(self, signature: str, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """Run a signature; see `CSession.run`.
 
         Raises:
             StatusError: what `CSession.run` and `BatchQueue.submit` raise.
         """
         if self._scheduler is None:
-            return self.session.run(signature, inputs, outputs)
+            return self.session.run(signature, inputs)
         checked = check_inputs(self.session.signature(signature), inputs)
-        return self._queue(self._scheduler, signature, *sorted(outputs)).submit(checked)
+        return self._queue(self._scheduler, signature).submit(checked)
 
     def close(self) -> None:
         """Free it; no request may be running."""
@@ -51,12 +49,11 @@ class Servable:
                 self._scheduler.remove(queue)
         self.session.close()
 
-    def _queue(self, scheduler: BatchScheduler, signature: str, *outputs: str) -> BatchQueue:
-        key = (signature, *outputs)
+    def _queue(self, scheduler: BatchScheduler, signature: str) -> BatchQueue:
         with self._lock:
-            if key not in self._queues:
-                self._queues[key] = scheduler.new_queue(
-                    f"{self.name}/{self.version} {' '.join(key)}",
-                    lambda inputs: self.session.run(signature, inputs, outputs),
+            if signature not in self._queues:
+                self._queues[signature] = scheduler.new_queue(
+                    f"{self.name}/{self.version} {signature}",
+                    lambda inputs: self.session.run(signature, inputs),
                 )
-            return self._queues[key]
+            return self._queues[signature]

@@ -1,28 +1,6 @@
 """The status codes that TensorFlow, gRPC and TensorFlow Serving share."""
 
-import enum
-
-
-class Code(enum.IntEnum):
-    """A status code; `Code(0)`, success, is never raised."""
-
-    OK = 0
-    CANCELLED = 1
-    UNKNOWN = 2
-    INVALID_ARGUMENT = 3
-    DEADLINE_EXCEEDED = 4
-    NOT_FOUND = 5
-    ALREADY_EXISTS = 6
-    PERMISSION_DENIED = 7
-    RESOURCE_EXHAUSTED = 8
-    FAILED_PRECONDITION = 9
-    ABORTED = 10
-    OUT_OF_RANGE = 11
-    UNIMPLEMENTED = 12
-    INTERNAL = 13
-    UNAVAILABLE = 14
-    DATA_LOSS = 15
-    UNAUTHENTICATED = 16
+from grpc import StatusCode as Code
 
 
 class StatusError(Exception):

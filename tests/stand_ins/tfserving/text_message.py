@@ -16,7 +16,7 @@ def read_message(path: str | Path, fields: Mapping[str, str]) -> Any:
 
     Args:
         path: the file.
-        fields: a type for each field's name: "string", "bool", or the full name of a wrapper
+        fields: a type for each field's name: "string", or the full name of a wrapper
             message, such as "google.protobuf.Int64Value".
 
     Returns:

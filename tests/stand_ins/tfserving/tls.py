@@ -10,36 +10,25 @@ import grpc
 
 from tfserving.text_message import read_message
 
-_FIELDS = {
-    "server_key": "string",
-    "server_cert": "string",
-    "custom_ca": "string",
-    "client_verify": "bool",
-}
+_FIELDS = {"server_key": "string", "server_cert": "string"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """Key and certificates, in PEM.
+    """Key and certificate, in PEM.
 
     Args:
         server_key: the private key.
         server_cert: the certificate, with its chain.
-        custom_ca: whose clients' certificates are believed.
-        client_verify: whether clients must have one.
     """
 
     server_key: str
     server_cert: str
-    custom_ca: str
-    client_verify: bool
 
     def grpc_credentials(self) -> grpc.ServerCredentials:
         """For gRPC."""
         pair = (self.server_key.encode(), self.server_cert.encode())
-        return grpc.ssl_server_credentials(
-            [pair], self.custom_ca.encode() or None, self.client_verify
-        )
+        return grpc.ssl_server_credentials([pair])
 
     def context(self) -> ssl.SSLContext:
         """For HTTP."""
@@ -48,10 +37,6 @@ class Tls:
             file.write(f"{self.server_key}\n{self.server_cert}")
             file.flush()
             context.load_cert_chain(file.name)
-        if self.custom_ca:
-            context.load_verify_locations(cadata=self.custom_ca)
-        if self.client_verify:
-            context.verify_mode = ssl.CERT_REQUIRED
         return context
 
 
