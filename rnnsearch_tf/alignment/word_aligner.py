@@ -12,6 +12,8 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.windows import text_windows
 
+_PAIRS_AT_ONCE = 256
+
 
 class PairAlignment(NamedTuple):
     """Soft alignments of a sentence pair."""
@@ -54,11 +56,9 @@ class WordAligner:
                 _check_words(one, other)
         return [PairAlignment(*pair) for pair in zip(forward, reverse, strict=True)]
 
-    def align_stream(
-        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
-    ) -> Iterator[PairAlignment]:
+    def align_stream(self, pairs: Iterable[tuple[str, str]]) -> Iterator[PairAlignment]:
         """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
-        for window in text_windows(pairs, pairs_at_once):
+        for window in text_windows(pairs, _PAIRS_AT_ONCE):
             source, target = map(list, zip(*window, strict=True))
             yield from self.align(ParallelText(source, target))
 

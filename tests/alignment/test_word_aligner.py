@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from scripted_aligner import ScriptedTranslator
 
-from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.alignment.word_aligner import WordAligner
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, each_pair
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 
 EN_FR: Any = ScriptedTranslator("en-fr")
@@ -59,21 +58,6 @@ def test_two_models_of_different_words_are_told():
     more: Any = WithMore("fr-en")
     with pytest.raises(InputError, match="into different words: train both with the same --sub"):
         WordAligner(EN_FR, more).align(TEXT)
-
-
-def test_a_stream_is_aligned_in_windows(tmp_path, monkeypatch):
-    words = [f"w{i} w{i + 1}" for i in range(17)]
-    (tmp_path / "text.en").write_text("".join(f"{line}\n" for line in words))
-    (tmp_path / "text.fr").write_text(
-        "".join(f"{line.split()[i % 2]}\n" for i, line in enumerate(words))
-    )
-    monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 7)
-    translator: Any = ScriptedTranslator("en-fr")
-    corpus = ParallelFiles([tmp_path / "text.en"], [tmp_path / "text.fr"])
-    stream = WordAligner(translator).align_stream(each_pair(corpus), pairs_at_once=5)
-    links = [LinkRule().links(pair.forward.weights) for pair in stream]
-    assert links == [{(i % 2, 0)} for i in range(17)]
-    assert translator.max_pairs == 5
 
 
 @pytest.mark.parametrize(
