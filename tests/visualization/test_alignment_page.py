@@ -4,7 +4,6 @@ import dataclasses
 import html.parser
 import json
 import math
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,6 @@ from rnnsearch_tf.visualization.alignment_page import (
     write_page,
 )
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 ATTACK = """<img src=x onerror="document.body.dataset.hacked=1"></script><b>&amp;'"""
 
 HOUSE = AlignedSentence(
@@ -124,14 +121,10 @@ def test_an_alignment_has_the_shape_of_its_words():
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    playwright.expect.set_options(timeout=30_000)  # a safety net
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+    from page_in_browser import chromium
+
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
