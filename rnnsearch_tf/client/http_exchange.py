@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import socket
 import ssl
-from typing import NamedTuple
 
 import rnnsearch_tf
 from rnnsearch_tf.client.address import Address, Tls
@@ -25,13 +24,6 @@ _HTTP2_FRAME = "\0\0"  # a gRPC server begins with its settings, a frame of less
 _TLS_ALERT = "\x15\x03"
 
 
-class Response(NamedTuple):
-    """A complete answer."""
-
-    status: int
-    body: bytes
-
-
 class HttpExchange:
     """Requests to one server.
 
@@ -44,8 +36,11 @@ class HttpExchange:
         self._limit = max_message_bytes
         self._context = tls.context() if address.is_secure else None
 
-    def send(self, call: Call, path: str, body: bytes | None = None) -> Response:
-        """Send a GET request, or a POST request of JSON; `ServingError` without a whole answer."""
+    def send(self, call: Call, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """Send a GET request, or a POST request of JSON; return status and body of the answer.
+
+        `ServingError` without a whole answer.
+        """
         self._check_size(len(body or b""))
         response: http.client.HTTPResponse | None = None
         try:
@@ -65,7 +60,7 @@ class HttpExchange:
             if response is None:
                 raise _no_answer(self._address, call, error) from error
             raise UnavailableError(self._address, f"the answer ended early: {error}") from error
-        return Response(response.status, content)
+        return response.status, content
 
     def _connection(self, call: Call) -> http.client.HTTPConnection:
         _, host, port = self._address

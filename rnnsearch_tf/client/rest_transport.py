@@ -10,7 +10,7 @@ from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure, refusal
-from rnnsearch_tf.client.http_exchange import HttpExchange, Response
+from rnnsearch_tf.client.http_exchange import HttpExchange
 from rnnsearch_tf.client.results import VersionStatus
 
 _MAX_PARTS = 1_000_000  # lists and objects, or keys, each some 50 times as large as its text
@@ -46,8 +46,7 @@ class RestTransport:
         """Return columns of outputs, not yet checked, for columns of inputs."""
         request = {"signature_name": signature, "inputs": inputs}
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
-        response = self._exchange.send(call, f"{self._path}:predict", body)
-        outputs = self._content(call, response, signature).get("outputs")
+        outputs = self._content(call, f"{self._path}:predict", body, signature).get("outputs")
         names = [name for name, output in SIGNATURES[signature].outputs.items() if not output.since]
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
             return {names[0]: outputs}
@@ -57,7 +56,7 @@ class RestTransport:
 
     def status(self, call: Call) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names."""
-        content = self._content(call, self._exchange.send(call, self._path), None)
+        content = self._content(call, self._path)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -65,34 +64,40 @@ class RestTransport:
 
     def version(self, call: Call) -> int:
         """Return the version that answers."""
-        response = self._exchange.send(call, f"{self._path}/metadata")
+        content = self._content(call, f"{self._path}/metadata")
         try:
-            return int(self._content(call, response, None)["model_spec"]["version"])
+            return int(content["model_spec"]["version"])
         except (LookupError, TypeError, ValueError) as error:
             raise AnswerError(self._address, "the answer does not name a version") from error
 
     def close(self) -> None:
         """Do nothing: each connection is closed at the end of its call."""
 
-    def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
-        """Return the JSON object of a good answer; raise a `ServingError` for any other."""
-        content = _parsed(response.body)
+    def _content(
+        self, call: Call, path: str, body: bytes | None = None, signature: str | None = None
+    ) -> dict[str, Any]:
+        """Send a request; return the JSON object of a good answer, or raise a `ServingError`."""
+        status, answer = self._exchange.send(call, path, body)
+        content = _parsed(answer)
         call.check()
-        if response.status != 200:
-            raise self._refusal(response, content, signature)
+        begin = repr(answer[:60].decode("utf-8", "replace"))
+        if status != 200:
+            raise self._refusal(status, content, begin, signature)
         if not isinstance(content, dict):
-            raise AnswerError(self._address, f"the answer is not a JSON object: {_begin(response)}")
+            raise AnswerError(self._address, f"the answer is not a JSON object: {begin}")
         return content
 
-    def _refusal(self, response: Response, content: Any, signature: str | None) -> ServingError:
+    def _refusal(
+        self, status: int, content: Any, begin: str, signature: str | None
+    ) -> ServingError:
         said = content.get("error") if isinstance(content, dict) else None
-        code = _CODES.get(response.status)
+        code = _CODES.get(status)
         if isinstance(said, str) and code:
             return refusal(self._address, self._spec, signature, code, said)
-        plain = f"HTTP {response.status} {_begin(response)}"
-        if response.status == 413:
+        plain = f"HTTP {status} {begin}"
+        if status == 413:
             return Failure.TOO_LARGE.of(self._address, plain)
-        if response.status == 404 or code is None:
+        if status == 404 or code is None:
             return AddressError(
                 self._address, f"this is not what TensorFlow Serving's REST port answers: {plain}"
             )
@@ -117,10 +122,6 @@ def _path(spec: ModelSpec) -> str:
     if spec.label is not None:
         path += f"/labels/{urllib.parse.quote(spec.label, safe='')}"
     return path
-
-
-def _begin(response: Response) -> str:
-    return repr(response.body[:60].decode("utf-8", "replace"))
 
 
 def _version_status(entry: dict[str, Any]) -> VersionStatus:
