@@ -325,14 +325,13 @@ class ModelDirectory:
         """
         from rnnsearch_tf.models.weights_file import check_weights
 
-        return check_weights(self.find_weights(which), self.load_config())
+        config = self.load_config()
+        return check_weights(self.find_weights(which), config)
 
     def find_weights(self, which: str = BEST) -> Path:
         """Find the file of the best or the last weights; InputError if there is none."""
         check_choice("weights", which, (BEST, LAST), InputError)
         path = self.weights_path(which)
-        if not self.path.is_dir():
-            raise InputError(f"{self.path}: no such model directory")
         check_regular(path)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
