@@ -25,7 +25,6 @@ _BREAK = getattr(signal, "SIGBREAK", None)  # Ctrl-Break, on Windows alone
 _ENDING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP, _BREAK) if number]
 
 _watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
-_has_raised = threading.Event()
 _is_held = threading.Event()
 _pending: list[int] = []  # signals that came meanwhile
 _last_words: list[Callable[[], object]] = []
@@ -49,7 +48,6 @@ def _raise(number: int, frame: Any) -> None:
     if _is_held.is_set():
         _pending.append(number)
         return
-    _has_raised.set()
     _tell_handled()
     raise KeyboardInterrupt(number)
 
@@ -170,10 +168,9 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
     with reader:
         while received := reader.recv(1):
             number = received[0]
-            if number == _HANDLED or _has_raised.is_set():
-                continue
             # While training has its own handler, a signal waits for the end of an update.
-            if signal.getsignal(number) is _raise and not _is_handled(reader):
+            can_force = number != _HANDLED and signal.getsignal(number) is _raise
+            if can_force and not _is_handled(reader):
                 if number == signal.SIGINT:
                     open_line()
                 for last_word in _last_words:
