@@ -68,7 +68,7 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
 
     The prefix is put before the other name; it is no part of the names.
     """
-    close = difflib.get_close_matches(name, list(known), 1)
+    close = difflib.get_close_matches(name, known, 1)
     return "".join(f" (did you mean {prefix}{other}?)" for other in close)
 
 

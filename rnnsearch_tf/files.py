@@ -53,10 +53,9 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     stays = is_stream(path)
     with temporary_folder() if stays else contextlib.nullcontext(target.parent) as folder:
         temporary = folder / f".{target.name}.{uuid.uuid4().hex[:8]}.tmp{suffix}"
-        remove = functools.partial(temporary.unlink, missing_ok=True)
         try:
-            with interrupts.last_word(remove):
-                if target.exists() and not stays:
+            with interrupts.last_word(temporary.unlink):
+                if target.exists():
                     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 yield temporary
             if stays:
@@ -71,7 +70,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
             raise
         finally:
             with contextlib.suppress(OSError):
-                remove()
+                temporary.unlink()
 
 
 def as_list(paths: Paths) -> list[str | Path]:

@@ -39,7 +39,7 @@ def read_gold(
     read = _read_naacl if any(map(_NAACL.fullmatch, lines)) else _read_pharaoh
     gold = read(str(path), lines, lengths)
     if flip:
-        gold = [GoldLinks(flipped(set(sure)), flipped(set(possible))) for sure, possible in gold]
+        gold = [GoldLinks(*map(flipped, links)) for links in gold]
     return gold
 
 

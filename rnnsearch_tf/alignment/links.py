@@ -7,6 +7,7 @@ and after it give worse links in both orders.
 """
 
 import dataclasses
+from collections.abc import Collection
 from typing import Literal, get_args
 
 import numpy as np
@@ -60,6 +61,6 @@ class LinkRule:
         return set(zip(sources.tolist(), targets.tolist(), strict=True))
 
 
-def flipped(links: Links) -> Links:
+def flipped(links: Collection[tuple[int, int]]) -> Links:
     """Return the links with source and target exchanged."""
     return {(target, source) for source, target in links}

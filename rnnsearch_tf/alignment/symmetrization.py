@@ -34,7 +34,7 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
         return forward | reverse
     if method == "intersection":
         return forward & reverse
-    taken = set(forward & reverse)
+    taken = forward & reverse
     # The words that have a link: (0, source) and (1, target).
     linked = {word for link in taken for word in enumerate(link)}
 

@@ -18,7 +18,7 @@ class Permutation:
 
     def __init__(self, size: int, *seeds: int):
         self._size = size
-        half = max(((size - 1).bit_length() + 1) // 2, 1)
+        half = ((size - 1).bit_length() + 1) // 2
         self._half = np.uint64(half)
         self._mask = np.uint64((1 << half) - 1)
         self._keys = np.random.SeedSequence(seeds).generate_state(_ROUNDS, np.uint64)

@@ -44,7 +44,7 @@ class Vocabulary:
 
         Among equals, the first by code point.
         """
-        others = counts.keys() - set(known)
+        others = counts.keys() - known
         tokens = sorted(others, key=lambda token: (-counts[token], token))
         return cls([*known, *tokens[: max(size - len(known), 0)]])
 

@@ -71,7 +71,7 @@ def _of_tf_config(text: str) -> Cluster:
         named = typed(dict[str, list[str]], config["cluster"])
         hosts = {role: named.get(role, []) for role in ROLES}
         role, index = config["task"]["type"], int(config["task"]["index"])
-        if role not in hosts or not 0 <= index < len(hosts[role]):
+        if not 0 <= index < len(hosts[role]):
             raise ValueError("no such worker")
     except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"TF_CONFIG is not {_EXAMPLE}: {reprlib.repr(text)}") from error
@@ -112,7 +112,7 @@ def _checked(workers: list[str], name: str, index: int, index_name: str) -> Clus
         if not found or int(found[1]) > _LAST_PORT:
             raise InputError(f"{name}: {reprlib.repr(host)} is not HOST:PORT, such as a:2222")
     if len(set(workers)) < len(workers):
-        twice = next(host for i, host in enumerate(workers) if host in workers[:i])
+        twice = next(host for host in workers if workers.count(host) > 1)
         raise InputError(f"{name}: {twice} occurs twice")
     if index >= len(workers):
         last = len(workers) - 1

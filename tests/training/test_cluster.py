@@ -51,7 +51,7 @@ def test_lists_of_hosts(text, hosts):
         ("a:65536", "'a:65536' is not HOST"),
         (":2222", "':2222' is not HOST"),
         ("a,b,a:2222", "--workers: a:2222 occurs twice"),
-        ("n[1,1]", "--workers: n1:2222 occurs twice"),
+        ("a,n[1,1]", "--workers: n1:2222 occurs twice"),
     ],
 )
 def test_other_lists_are_refused_in_a_line(text, message):
