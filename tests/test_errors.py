@@ -11,7 +11,7 @@ from rnnsearch_tf.errors import first_line
         ("\n  a line\nanother", "a line"),
         ("these:\n\n  a\n  b", "these: a"),
         ("", "ValueError"),
-        ("\n", "ValueError"),
+        (" \n", "ValueError"),
         (
             "{{function_node __wrapped__SaveV2_device_/job:localhost/replica:0}} x.tmp; No space "
             "left on device [Op:SaveV2]",

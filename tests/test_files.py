@@ -23,6 +23,7 @@ from rnnsearch_tf.files import (
     make_once,
     new_folder,
     replacing,
+    temporary_folder,
     write_atomically,
 )
 from rnnsearch_tf.inference.exported import new_version
@@ -130,11 +131,16 @@ def test_a_forced_end_leaves_no_folder_behind(tmp_path):
 
 
 def test_a_forced_end_leaves_no_file_behind(tmp_path):
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "file") as temporary:
+    with (
+        temporary_folder() as folder,
+        pytest.raises(FileNotFoundError),
+        replacing(tmp_path / "file") as temporary,
+    ):
         temporary.write_bytes(b"part")
+        assert temporary.parent == tmp_path
         for last_word in interrupts._last_words:
             last_word()
-        assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.iterdir()) == [] and not folder.exists()
     assert interrupts._last_words == []
 
 
@@ -353,6 +359,9 @@ def test_a_full_disk_is_told_by_the_file(tmp_path, code):
     with pytest.raises(OSError, match="") as caught, files.replacing(tmp_path / "new"):
         raise OSError(code, os.strerror(code))
     assert caught.value.filename == str(tmp_path / "new")
+    with pytest.raises(OSError, match="") as caught, files.replacing(tmp_path / "new"):
+        raise OSError(code, os.strerror(code), "other")
+    assert caught.value.filename == "other"
 
 
 def test_what_cannot_be_read_is_not_taken_for_damaged(tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ def test_what_comes_before_an_error_is_given_first(count):
 
 
 def test_long_texts_end_a_window_early():
-    long, half = "a" * MAX_LENGTH, b"a" * (MAX_LENGTH // 2)
+    long, half = b"a" * (MAX_LENGTH - 1), b"a" * (MAX_LENGTH // 2)
     assert list(text_windows(["b", long, "c", "d", "e"], 3)) == [["b", long], ["c", "d", "e"]]
     assert list(text_windows([("b", half), (half, "c"), ("d", "e")], 3)) == [
         [("b", half), (half, "c")],

@@ -54,6 +54,8 @@ def test_the_error_rate_has_an_interval_where_there_are_enough_sentences():
     assert alignment_scores(links[:9], gold[:9]).aer_interval is None
     none = alignment_scores([set()] * 10, [GoldLinks(set())] * 10)
     assert none.aer is none.aer_interval is None
+    one = alignment_scores([{(0, 0)}, *[[]] * 9], [GoldLinks({(0, 0)}), *[GoldLinks(())] * 9])
+    assert one.aer_interval is not None and 0 <= one.aer_interval <= 0.5  # some draws lack its link
 
 
 def test_links_in_pharaohs_format_are_no_pairs():

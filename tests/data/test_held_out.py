@@ -50,4 +50,4 @@ def test_blank_sentences_are_not_drawn():
 @pytest.mark.parametrize("size", [97, 1000])
 def test_something_must_be_left(size):
     with pytest.raises(InputError, match=rf"^{size:,} of 97 pairs cannot be held out"):
-        hold_out(CORPUS, size)
+        hold_out(CORPUS, float(size))

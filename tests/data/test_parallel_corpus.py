@@ -227,6 +227,8 @@ def test_input_of_fast_align_is_told_by_its_first_separator(tmp_path, monkeypatc
     assert TabSeparatedFiles([path]).read() == (["one two", "", "three"], ["un", "", "tr\tois"])
     tabs = write(tmp_path / "b", b"one ||| 1\tun\n")
     assert TabSeparatedFiles([tabs]).read() == (["one ||| 1"], ["un"])
+    between = write(tmp_path / "e", b"four\t|||\tquatre\n")
+    assert TabSeparatedFiles([between]).read() == (["four"], ["quatre"])
     blank = write(tmp_path / "d", b"\nthree |||\nfour\t|||\tquatre\n")
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 3)
     with pytest.raises(InputError, match=r"line 1 has no \|\|\| between source and target$"):

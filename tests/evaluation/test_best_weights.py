@@ -15,7 +15,7 @@ def test_weights_without_a_finite_likelihood_are_never_the_best():
 
 
 def test_weights_with_a_bleu_that_says_nothing_are_chosen_by_their_likelihood():
-    evaluations = [(9, 0.9), (8, 0.0), (7, 0.1), (9, 1.1)]
+    evaluations = [(9, 0.9), (8, 0.0), (7, 0.1), (9, 1.0)]
     scores = [_score(TrainingConfig(), *each) for each in evaluations]
     assert scores == sorted(scores) and len(set(scores)) == 4
 

@@ -10,7 +10,7 @@ from rnnsearch_tf.evaluation.calibration import Calibration, calibration, read_c
 
 
 def test_by_hand():
-    measured = calibration([0.95, 0.85, 0.81, 0.05, 1.0], [True, True, False, True, False])
+    measured = calibration([0.95, 0.85, 0.81, 0.05, 1 + 1e-6], [True, True, False, True, False])
     # Bins: (0, 0.1]: 0.05, right; (0.8, 0.9]: 0.83, half; (0.9, 1]: 0.975, half.
     assert [(b.low, b.high, b.tokens) for b in measured.bins] == [
         (0.0, 0.1, 1), (0.8, 0.9, 2), (0.9, 1.0, 2),

@@ -177,6 +177,7 @@ def test_a_log_with_other_records(capsys, copy, train_flags, record, said):
     [
         ("low", "a", "low: expected int, not 'a'"),
         ("bleu", "x", "bleu: expected float, not 'x'"),
+        ("bleu", 101.0, "bleu 101.0: must be at least 0 and at most 100"),
         ("interval", -3.0, "interval -3.0: must be at least 0"),
         ("p_value", [1], "p_value: expected float or null, not [1]"),
         ("width", 1, "unknown field width"),

@@ -758,7 +758,7 @@ def test_training_ends_early_by_the_score_that_chooses_the_best_weights(evaluati
     records = [{"nll_per_token": nll, "bleu": bleu} for nll, bleu in evaluations]
     ends = (n for n in range(len(records) + 1) if stops_early(config, records[:n]))
     assert next(ends, None) == ends_after
-    assert not stops_early(TrainingConfig(early_stopping="none"), records)
+    assert not stops_early(TrainingConfig(early_stopping="none", patience=1), records)
 
 
 @pytest.mark.usefixtures("scripted")
