@@ -63,7 +63,14 @@ def test_a_log_has_lines(capsys, monkeypatch):
     ]
 
 
-def test_the_time_left_of_items_that_come_in_blocks(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("total", "shown"),
+    [
+        (192, ["line 0/192", "line 64/192: 60 s left", "line 128/192: 30 s left"]),
+        (None, ["line 0", "line 64: 2/s", "line 128: 2/s"]),
+    ],
+)
+def test_the_time_left_of_items_that_come_in_blocks(capsys, monkeypatch, total, shown):
     """The first block takes longer, since graphs are traced: its time says nothing."""
     now = 0.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
@@ -74,9 +81,8 @@ def test_the_time_left_of_items_that_come_in_blocks(capsys, monkeypatch):
             now += seconds
             yield from range(64)
 
-    assert len(list(counted(blocks(), "line", 192))) == 192
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["line 0/192", "line 64/192: 60 s left", "line 128/192: 30 s left"]
+    assert len(list(counted(blocks(), "line", total))) == 192
+    assert capsys.readouterr().err.splitlines() == shown
 
 
 def test_a_logger_in_place_of_standard_error_has_lines(monkeypatch):
@@ -159,6 +165,7 @@ def test_bars_stay_below_what_is_said_and_leave_nothing(columns):
     both = [lines for lines in views if len(bars(lines)) == 2]
     assert both and all(lines[-2:] == bars(lines) for lines in both)
     assert max(len(bars(lines)) for lines in views) == 2
+    assert [len(bars(lines)) for lines in views if bars(lines)][-1] == 1
     assert max(len(line) for lines in views for line in bars(lines)) <= columns - 4
 
 
@@ -182,6 +189,7 @@ def test_what_fits(width, expected):
     lines = written.get().splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0].startswith("update     ━")
+    assert lines[0].count("━") > lines[1].count("━")
     assert [re.sub("[╸╺━ ]+", " ", line).strip() for line in lines] == expected
 
 

@@ -89,6 +89,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("yes: 2", "a key: expected str, not True"),
         ("training: {1: 2}", "training: a key: expected str, not 1"),
         ("- a", "expected an object, not ['a']"),
+        ("\n", "is empty"),
         (
             "initial_model: europarl-en-fr",
             "initial_model: is not a setting; training fills it in",
