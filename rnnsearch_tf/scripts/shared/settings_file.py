@@ -40,7 +40,7 @@ def read_settings_file(path: str, base: Config, has_rate: bool = False) -> Confi
             if name in FILLED_IN:
                 raise ValueError(f"{name}: is not a setting; training fills it in")
             parts = (part for part, own in known.items() if isinstance(own, dict) and name in own)
-            if name not in known and (part := next(parts, None)):
+            if part := next(parts, None):
                 raise ValueError(f"{name}: belongs under {part}")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
@@ -70,7 +70,7 @@ def _parsed(content: bytes) -> Any:
             return super().construct_mapping(node, deep)
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, "-+0123456789")
     try:
         return yaml.load(content.decode(), Loader)
     except (yaml.YAMLError, RecursionError, LookupError, AttributeError) as error:
