@@ -48,7 +48,7 @@ class RestTransport:
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         outputs = self._content(call, f"{self._path}:predict", body, signature).get("outputs")
         names = [name for name, output in SIGNATURES[signature].outputs.items() if not output.since]
-        if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
+        if isinstance(outputs, list):  # a single output is sent without name
             return {names[0]: outputs}
         if not isinstance(outputs, dict):
             raise AnswerError(self._address, "the answer has no 'outputs'")
@@ -67,7 +67,7 @@ class RestTransport:
         content = self._content(call, f"{self._path}/metadata")
         try:
             return int(content["model_spec"]["version"])
-        except (LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise AnswerError(self._address, "the answer does not name a version") from error
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gzip
 import json
+import math
 import queue
 import socket
 import threading
@@ -368,10 +369,12 @@ def test_a_cancelled_call_does_not_wait_for_its_work():
     never = threading.Event()
     call: Call[bool] = Call(parse_address("http://localhost:1"), SECONDS)
     call.start(lambda: never.wait(SECONDS))
+    call.attempts = 3
     call.cancel()
-    with pytest.raises(DeadlineError, match="the client was closed"):
+    with pytest.raises(DeadlineError, match=r"the client was closed .* \(3 attempts\)"):
         call.result()
-    never.set()
+    with call.broken_off_by(never.set):
+        assert never.is_set()
 
 
 @both
@@ -538,13 +541,20 @@ def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
 
 
 def test_a_status_that_is_none():
-    for statuses in (None, [3], [{"state": "AVAILABLE"}], [{"version": "x", "state": "END"}]):
+    infinite = {"version": math.inf, "state": "AVAILABLE"}
+    for one in (None, 3, {"state": "AVAILABLE"}, {"version": "x", "state": "END"}, infinite):
         with (
-            over_http(statuses=statuses) as served,
+            over_http(statuses=one and [one]) as served,
             client_of(served) as client,
             pytest.raises(AnswerError, match="is not the status"),
         ):
             client.status()
+    with (
+        over_http(statuses=[infinite]) as served,
+        client_of(served) as client,
+        pytest.raises(AnswerError, match="does not name a version"),
+    ):
+        client.served_version()
 
 
 def grpc_answering(answer: bytes) -> Any:
