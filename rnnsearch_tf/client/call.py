@@ -68,7 +68,7 @@ class Call(Generic[_Result]):
                 f"no whole answer within {self._seconds:g} s; a longer deadline or a smaller "
                 "batch_size may help"
             )
-        return DeadlineError(self._address, problem, max(1, self.attempts))
+        return DeadlineError(self._address, problem, self.attempts)
 
     def pause(self, seconds: float) -> None:
         """Wait, at most until the call is cancelled."""
