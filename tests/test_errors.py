@@ -1,8 +1,11 @@
-"""First lines of errors, as commands tell them."""
+"""First lines of errors, as commands tell them, and the kinds of these errors."""
+
+import errno
+import os
 
 import pytest
 
-from rnnsearch_tf.errors import first_line
+from rnnsearch_tf.errors import InputError, TemporaryError, first_line, input_errors
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,12 @@ from rnnsearch_tf.errors import first_line
 )
 def test_the_first_line_is_for_people(text, told):
     assert first_line(ValueError(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(errno.EIO, TemporaryError), (errno.ENOENT, InputError)]
+)
+def test_a_disk_that_may_come_back_is_told_by_the_status(code, kind):
+    with pytest.raises(InputError, match=r"^disk: ") as caught, input_errors("disk"):
+        raise OSError(code, os.strerror(code))
+    assert type(caught.value) is kind
