@@ -1,6 +1,7 @@
 """Results as HTML for notebooks: no script, nothing loaded, and the colors of the page around."""
 
 import html
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ def result_html(
 def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) -> str:
     """Draw α, [Ty, Tx], as the paper does: source along the top, 0 black, 1 white.
 
-    Weights that are NaN are left black. A tooltip shows a cell's weight.
+    Weights that are not finite are left black. A tooltip shows a cell's weight.
     """
     left, top = (max(map(_width, words)) + _CELL // 2 for words in (target, source))
     width, height = len(source) * _CELL, len(target) * _CELL
@@ -53,7 +54,7 @@ def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) ->
         "</rect>"
         for i, row in enumerate(weights.tolist())
         for j, weight in enumerate(row)
-        if weight >= _FAINTEST
+        if _FAINTEST <= weight < math.inf
     )
     return (
         f'<svg role="img" aria-label="Soft alignment" viewBox="0 0 {left + width + 1:g} '
