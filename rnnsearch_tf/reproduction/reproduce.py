@@ -78,11 +78,12 @@ class _Work:
         """Check that a model that is there already has been trained with these texts."""
         directory = ModelDirectory(self.output / name)
         if directory.is_complete():
-            training, validation = self._texts.training, self._texts.validation
-            digests = dict(
-                training_text=training.fingerprint(), validation_text=validation.fingerprint()
+            wanted = dataclasses.replace(
+                directory.load_config(),
+                training_text=self._texts.training.fingerprint(),
+                validation_text=self._texts.validation.fingerprint(),
             )
-            check_same(directory, dataclasses.replace(directory.load_config(), **digests))
+            check_same(directory, wanted)
 
     def train(self, name: str, config: Config) -> int | None:
         """Train from scratch, resume a training run, or skip one that has ended."""
