@@ -245,6 +245,7 @@ def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path
         (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
 
     monkeypatch.setattr(tf.saved_model, "save", another_export)
+    monkeypatch.setattr("rnnsearch_tf.serving.export._remove_gradients", lambda _: None)
     with pytest.raises(InputError, match="1: another process has just written it"):
         export([model_dir], tmp_path, decoding=SEARCH)
     assert [p.name for p in tmp_path.iterdir()] == ["1"]
