@@ -13,7 +13,7 @@ from rnnsearch_tf.text.unspaced import CHINESE_JAPANESE
 # After a word of four letters or more: few abbreviations are that long.
 _BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
 # sentencex splits French behind these, so "M. Dupont" would be two sentences.
-_FRENCH_TITLE = re.compile(r"(?:^|[^\w.])(?:[A-ZÀ-Ý]|Mmes?|Mlles?|Mgr|Dr|Prof|Ste?|art)\.\s*$")
+_FRENCH_TITLE = re.compile(r"(?:^|[^\w.])(?:[A-ZÀ-Ý]|Mmes?|Mlles?|Mgr|Dr|Prof|Ste?|art)\.$")
 _CHINESE_JAPANESE = re.compile(CHINESE_JAPANESE)
 
 
@@ -34,13 +34,16 @@ class SentenceSplitter:
         """Return the sentences of a line, at least one, without the spaces around them."""
         text = decoded(line)
         plain = re.sub(r"\s", " ", text)  # sentencex 1.0.32 may panic at other spaces
-        sentences = [""]
-        for part in self._segment(self._language, plain):
-            if self._language.startswith("fr") and _FRENCH_TITLE.search(sentences[-1]):
-                sentences[-1] += part
-            else:
-                sentences.append(part)
-        return [sentence.strip() for sentence in sentences if sentence.strip()] or [text]
+        is_french = self._language.startswith("fr")
+        begins: list[int] = []
+        end = 0
+        for part in filter(str.strip, self._segment(self._language, plain)):
+            begin = plain.index(part.strip(), end)
+            if not (is_french and _FRENCH_TITLE.search(plain[:end])):
+                begins.append(begin)
+            end = begin + len(part.strip())
+        ends = [*begins[1:], len(plain)]
+        return [plain[i:j].strip() for i, j in zip(begins, ends, strict=False)] or [text]
 
 
 def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Translation:
