@@ -72,7 +72,8 @@ class Bar:
     ):
         self._name = name
         self._total = total
-        self._on_terminal = is_terminal(sys.stderr) and os.environ.get("TERM") not in _NO_BARS
+        can_have_bars = is_terminal(sys.stderr) and os.environ.get("TERM") not in _NO_BARS
+        self._on_terminal = _bars is not None or can_have_bars
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + (self._seconds if begins_at is None else 0)
         self._first: tuple[float, int] | None = None
