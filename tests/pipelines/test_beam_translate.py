@@ -278,7 +278,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, t
         process = start("rnnsearch_tf", "beam-translate", *given, *WORKERS, stderr=log)
         try:
             deadline = time.monotonic() + 300
-            while b"while_body" not in (tmp_path / "log").read_bytes():  # the model is loaded
+            # Beam says it when a worker has begun to translate.
+            while b"Resource module is not" not in (tmp_path / "log").read_bytes():
                 assert process.poll() is None and time.monotonic() < deadline
                 time.sleep(0.1)
             os.kill(workers_of(process)[-1], signal.SIGKILL)
