@@ -1,6 +1,7 @@
 """Lines of several sentences, which are translated one by one."""
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -37,13 +38,14 @@ class SentenceSplitter:
         is_french = self._language.startswith("fr")
         begins: list[int] = []
         end = 0
-        for part in filter(str.strip, self._segment(self._language, plain)):
-            begin = plain.index(part.strip(), end)
-            if not (is_french and _FRENCH_TITLE.search(plain[:end])):
-                begins.append(begin)
-            end = begin + len(part.strip())
-        ends = [*begins[1:], len(plain)]
-        return [plain[i:j].strip() for i, j in zip(begins, ends, strict=False)] or [text]
+        for part in self._segment(self._language, plain):
+            if sentence := part.strip():
+                begin = plain.index(sentence, end)
+                if not (is_french and _FRENCH_TITLE.search(plain[:end])):
+                    begins.append(begin)
+                end = begin + len(sentence)
+        bounds = itertools.pairwise([*begins, len(plain)])
+        return [plain[i:j].strip() for i, j in bounds] or [text]
 
 
 def joined(line: Line, some: Sequence[Translation], length_penalty: float) -> Translation:
@@ -82,7 +84,7 @@ def _hypothesis(some: Sequence[Hypothesis], length_penalty: float) -> Hypothesis
 
 
 def _text(sentences: Sequence[str]) -> str:
-    """Join sentences with a space, as in Thai, too; in Chinese and Japanese without."""
+    """Join sentences with a space, in Chinese and Japanese without."""
     text = ""
     for sentence in sentences:
         is_next = text[-1:] in "。！？」』" or _CHINESE_JAPANESE.match(sentence)
