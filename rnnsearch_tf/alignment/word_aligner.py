@@ -10,6 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.text.typography import plain
 from rnnsearch_tf.windows import text_windows
 
 _PAIRS_AT_ONCE = 256
@@ -77,8 +78,9 @@ class WordAligner:
 
 def _check_words(forward: Alignment, reverse: Alignment) -> None:
     """Check that both models have the same words: their subwords may be others."""
-    theirs = reverse.target_tokens, reverse.source_tokens
-    if (forward.source_tokens, forward.target_tokens) != theirs:
+    ours = [*forward.source_tokens, *forward.target_tokens]
+    theirs = [*reverse.target_tokens, *reverse.source_tokens]
+    if [plain(word) for word in ours] != [plain(word) for word in theirs]:
         raise InputError(
             f"the models split {' '.join(forward.source_tokens[:-1])[:80]!r} or its translation "
             "into different words: train both with the same --subword_models"

@@ -13,9 +13,10 @@ from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_dige
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, home_path, make_once
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.text import canonical_composition, cleaning, composed_form, subwords
+from rnnsearch_tf.text import canonical_composition, cleaning, composed_form, subwords, typography
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+from rnnsearch_tf.text.typography import reading_plain_forms
 
 _MAX_LINES = 2_000_000  # that pieces are learned from: SentencePiece keeps them in memory
 
@@ -46,7 +47,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     require_package("sentencepiece")
     import sentencepiece
 
-    code = code_digest(subwords, canonical_composition, cleaning, composed_form)
+    code = code_digest(subwords, canonical_composition, cleaning, composed_form, typography)
     text = training.fingerprint()
     rules = [config.subwords, config.joint_subwords, code, sentencepiece.__version__]
     key = json_digest([text, *rules])
@@ -62,8 +63,10 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
                 side: learn_subwords(_lines(training, side, pairs), config.subwords)
                 for side in set(sides)
             }
-        for side, file in zip(sides, SUBWORD_FILES, strict=True):
-            (empty / file).write_bytes(models[side])
+        source, target = (models[side] for side in sides)
+        files = reading_plain_forms(source), target  # which writes what its text has
+        for name, model in zip(SUBWORD_FILES, files, strict=True):
+            (empty / name).write_bytes(model)
         write_digests(empty)
 
     make_once(folder, is_intact, make)

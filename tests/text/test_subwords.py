@@ -13,6 +13,7 @@ from rnnsearch_tf.inference.words import Side, alignment_of_words
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+from rnnsearch_tf.text.typography import reading_plain_forms
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 TEXT = ["The man is here.", "It is cold.", "The men are not here, are they?", "ראש השנה"] * 20
@@ -84,6 +85,14 @@ def test_any_text_comes_back(tokenizer):
 def test_text_is_composed_and_nothing_else(tokenizer, line, read):
     [text] = tokenizer.detokenize(tokenizer.tokenize(tf.constant([line]))).numpy()
     assert text.decode() == read
+
+
+def test_typographic_characters_are_read_as_plain_ones_if_the_text_had_only_these():
+    model = learn_subwords(["\"It's off-air...\" – œ"] * 9, 290)  # of – and œ, these alone
+    tokenizer = SentencePieceTokenizer("en", reading_plain_forms(model))
+    lines = tf.constant(["‘It’s’ “of„ «f»… a–i — r—r, ﬁ œ Œ ☃"])
+    [read] = tokenizer.detokenize(tokenizer.tokenize(lines)).numpy()
+    assert read.decode() == "'It's' \"of\" \"f\"... a–i - r—r, fi œ Œ ☃"
 
 
 def test_a_piece_with_a_line_break_is_left_out(tmp_path):
