@@ -50,6 +50,19 @@ def test_two_models_read_the_same_pairs():
     assert forward[0, 2] == reverse[2, 0] == pytest.approx(0.8)
 
 
+def test_a_model_may_read_typographic_characters_as_plain_ones():
+    text = ParallelText(["“the café’s …"], ["le “ café"])
+
+    class Plain(ScriptedTranslator):
+        def align(self, source, target, progress=True):
+            return super().align(['le " café'], target, progress)
+
+    plain: Any = Plain("fr-en")
+    [pair] = WordAligner(EN_FR, plain).align(text)
+    assert pair.reverse is not None
+    assert pair.reverse.source_tokens == ("le", '"', "café", "</s>")
+
+
 def test_two_models_of_different_words_are_told():
     class WithMore(ScriptedTranslator):
         def align(self, source, target, progress=True):
