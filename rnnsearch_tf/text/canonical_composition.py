@@ -3,6 +3,7 @@
 NFKC changes what is written: 10⁶ becomes 106, and the Chinese comma ， a Latin one.
 """
 
+import functools
 import itertools
 import string
 import sys
@@ -28,6 +29,7 @@ _HANGUL = range(0xAC00, 0xD7A4)  # 11,172 syllables, which are hardly ever writt
 _SURROGATES = range(0xD800, 0xE000)
 
 
+@functools.cache
 def composition_rules() -> str:
     """Write a rule per line: code points in hexadecimal, a tab, and what they become.
 
