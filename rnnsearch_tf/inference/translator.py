@@ -432,7 +432,9 @@ class Translator:
         """Score (source, target) pairs word by word, as they come; as `score_words`."""
         for window in text_windows(each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
-            outputs = self._scored(source, target)
+            outputs = self._engine.score_tokens(padded(source), padded(target))
+            if not isinstance(outputs, Mapping):  # version 0.1.0's exports give the sums alone
+                outputs = {"score": outputs}
             scores = received_scores(outputs["score"].numpy())
             of_tokens = outputs["token_scores"].numpy() if "token_scores" in outputs else None
             side = self._sides[1]
@@ -561,13 +563,6 @@ class Translator:
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
         self._check_process()
         return tokens_of_pairs(pairs, *self._sides, self.config.decoding.max_length)
-
-    def _scored(
-        self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]
-    ) -> Mapping[str, tf.Tensor]:
-        outputs = self._engine.score_tokens(padded(source), padded(target))
-        # An export of version 0.1.0 gives the sums alone.
-        return outputs if isinstance(outputs, Mapping) else {"score": outputs}
 
     def _aligned(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]
