@@ -1,5 +1,6 @@
 """Word aligner of a model directory: a hidden Markov model in each direction, in `aligner.npz`."""
 
+import math
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text.cleaning import lowercase
+from rnnsearch_tf.text.vectorizer import ragged
 from rnnsearch_tf.tf_functions import graph_function
 
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
@@ -86,9 +88,11 @@ class HmmAligner(tf.Module):
     def _read(
         self, source: tf.RaggedTensor, target: tf.RaggedTensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Look words up: padded ids of both sides, and the cells of their pairs."""
-        sides = (source, self._source_ids), (target, self._target_ids)
-        x, y = (_looked_up(words, table).to_tensor(0) for words, table in sides)
+        """Look words up: ids of both sides, as in `expectations_of_words`, and their cells."""
+        x, y = (
+            words.with_flat_values(ids.lookup(lowercase(words.flat_values))).to_tensor(0)
+            for words, ids in ((source, self._source_ids), (target, self._target_ids))
+        )
         return x, y, self._cells.rows(x, y)
 
     def align(
@@ -96,14 +100,11 @@ class HmmAligner(tf.Module):
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Align sentence pairs: of each α [Ty + 1, Tx + 1] and β, as in `posteriors`."""
         longest = (max(map(len, side), default=0) for side in (source, target))
-        if len(source) > 1 and len(source) * np.prod(list(longest)) > _WEIGHTS_AT_ONCE:
+        if len(source) > 1 and len(source) * math.prod(longest) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2
-            return self.align(source[:half], target[:half]) + self.align(
-                source[half:], target[half:]
-            )
-        alphas, betas = self._posteriors(*(
-            tf.ragged.constant(list(map(list, side)), tf.string, 1) for side in (source, target)
-        ))  # fmt: skip
+            halves = (slice(half), slice(half, None))
+            return [pair for some in halves for pair in self.align(source[some], target[some])]
+        alphas, betas = self._posteriors(ragged(source), ragged(target))
         sizes = [[len(words) + 1 for words in side] for side in (source, target)]
         # Copies: a view would keep the whole block.
         return [
@@ -166,11 +167,8 @@ def _checked(
     for direction, words in ((forward, target), (reverse, source)):
         sizes = keys.size + 1, len(words) + 1, 2 * WINDOW + 1
         for values, size in zip(direction, sizes, strict=True):
-            if (
-                values.shape != (size,)
-                or values.dtype != np.float32
-                or not np.isfinite(values).all()
-            ):
+            fits = values.shape == (size,) and values.dtype == np.float32
+            if not (fits and np.isfinite(values).all()):
                 raise ValueError
     return (source, target), Cells(keys, len(target) + 1), (forward, reverse)
 
@@ -184,11 +182,6 @@ def _table(words: Sentence) -> tf.lookup.StaticHashTable:
 
 def _variable(values: Any) -> tf.Variable:
     return tf.Variable(values, trainable=False)
-
-
-def _looked_up(words: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
-    """Look words up: ids, int64, -1 for unknown words."""
-    return words.with_flat_values(table.lookup(lowercase(words.flat_values)))
 
 
 def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:
