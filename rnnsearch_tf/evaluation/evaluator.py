@@ -108,12 +108,9 @@ class Evaluator:
         `</s>` and [UNK] count as tokens. p is over the whole vocabulary, whatever the decoding
         options are.
         """
-        confidence, correct = [], []
-        for batch in ordered_batches(pairs, batch_size, "calibrated batch"):
-            best, is_right = self._predictions(batch["source"], batch["target"])
-            confidence.append(best.numpy())
-            correct.append(is_right.numpy())
-        return calibration(np.concatenate(confidence), np.concatenate(correct))
+        batches = ordered_batches(pairs, batch_size, "calibrated batch")
+        found = [self._predictions(batch["source"], batch["target"]) for batch in batches]
+        return calibration(*map(np.concatenate, zip(*found, strict=True)))
 
     @functools.cached_property
     def _predictions(self) -> tf.types.experimental.PolymorphicFunction:
