@@ -114,14 +114,11 @@ def _methods(command: Command) -> list[LinkMethod]:
     two_models = flags.reverse_model_dir is not None or with_aligner
     if flags.tune:
         methods = all_methods(two_models)
-        return list(filter(_of_aligner, methods)) if with_aligner else methods
+        # Those of an aligner that flags can ask for.
+        own = (m for m in methods if m.weights == ("both" if m.symmetrization else "average"))
+        return list(own) if with_aligner else methods
     each: tuple[LinkWeights, ...] = ("forward", "reverse") if two_models else ()
     return [*(LinkMethod(chosen.rule, weights) for weights in each), chosen]
-
-
-def _of_aligner(method: LinkMethod) -> bool:
-    """Whether flags can ask for a method of an aligner's links."""
-    return method.weights == ("both" if method.symmetrization else "average")
 
 
 def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -> None:
