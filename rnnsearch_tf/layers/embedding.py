@@ -41,6 +41,5 @@ class WordEmbedding(PreciseLayer):
 
     def call(self, ids: Int[Tensor, "*rows"], training: bool = False) -> Float[Tensor, "*rows m"]:
         """Look up the vectors of word ids, of any dtype."""
-        if keras.backend.standardize_dtype(ids.dtype) not in ("int32", "int64"):
-            ids = ops.cast(ids, "int32")  # TensorFlow looks up few others
+        ids = ops.cast(ids, "int32")  # TensorFlow looks up few other dtypes
         return self.dropout(ops.take(self.E, ids, axis=0), training=training)
