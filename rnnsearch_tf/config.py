@@ -125,7 +125,7 @@ def _check_fields(settings: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture and sizes of a model.
+    """Architecture and sizes of a model; ValueError for a value out of range.
 
     Default sizes are the paper's (appendix A.2.3); the step order is that of the authors' code.
     """
@@ -194,7 +194,7 @@ class ModelConfig:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
-    """The training procedure.
+    """The training procedure; ValueError for a value out of range.
 
     By default batch size, optimizer and clipping are the paper's (appendix B.2), and the epochs
     those of its RNNsearch-50*. Batches are bucketed by length; "sorted" gives the paper's batches.
@@ -284,7 +284,10 @@ class TrainingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class DecodingConfig:
-    """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting `</s>`."""
+    """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting `</s>`.
+
+    ValueError for a value out of range.
+    """
 
     beam_size: int = setting(12, "hypotheses kept in beam search", BEAM_SIZE)
     length_penalty: float = setting(
@@ -340,7 +343,7 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Content of a model directory's config.json."""
+    """Content of a model directory's config.json; ValueError for a value that cannot be."""
 
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")

@@ -104,7 +104,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Cancel running calls and close the connections."""
+        """Cancel running calls and close the connections; later calls raise a ValueError."""
         with self._lock:
             self._is_closed = True
             for call in self._running:

@@ -255,8 +255,9 @@ class Translator:
             A `Translation`, or a list of them. Scores are in nats.
 
         Raises:
-            InputError: `n_best` above the beam size, or another beam size than the export's;
-                several translations, or alignments, of split text; sentencex is not installed.
+            InputError: `n_best` or beam size out of range, or another beam size than the export's;
+                several translations, or alignments, of split text; sentencex is not installed; a
+                str that is not Unicode.
             TypeError: the text is not a string.
         """
         lines = given_texts.checked_lines(text)
@@ -395,7 +396,7 @@ class Translator:
             both are blank, −inf where log p is not finite.
 
         Raises:
-            InputError: not as many translations as sentences.
+            InputError: not as many translations as sentences, or a str that is not Unicode.
             TypeError: a sentence or a translation is not a string.
         """
         return _of_pairs(self.score_stream, source, target, progress)

@@ -102,12 +102,9 @@ class BahdanauAttention(PreciseLayer):
     `annotations_mask`, unless one is given, and contexts carry the mask of the states.
 
     Args:
-        units: n', the number of hidden units of the alignment model.
+        units: n', the number of hidden units of the alignment model; ValueError below 1.
         initial_weights: "paper" (appendix B.1) or "glorot". In the paper's, v_a is 0: all
             weights α of a sentence are equal before the first update.
-
-    Raises:
-        ValueError: units below 1.
 
     Examples:
         Two sentences of three words, n = 5, with one decoder state each:

@@ -78,7 +78,7 @@ class Decoder(PreciseLayer):
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Raises:
-        ValueError: an unknown step order, or an `attention` without a `keys` method.
+        ValueError: units below 1, an unknown step order, or an `attention` without a `keys` method.
 
     Examples:
         Two sentences, n = 5: annotations of three words, summaries, four target words.

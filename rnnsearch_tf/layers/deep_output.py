@@ -42,7 +42,7 @@ class MaxoutDeepOutput(PreciseLayer):
     `W_o` [l, K], `b` [K].
 
     Args:
-        units: l, the number of maxout units.
+        units: l, the number of maxout units; ValueError below 1.
         vocabulary_size: K, the number of target words.
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".

@@ -29,7 +29,7 @@ class Encoder(PreciseLayer):
     Args:
         vocabulary_size: K, the number of source words.
         embedding_size: m.
-        units: n, hidden units in each direction.
+        units: n, hidden units in each direction; ValueError below 1.
         bidirectional: whether there is a backward network.
         dropout: dropout rate of embeddings and annotations.
         initial_weights: "paper" (appendix B.1) or "glorot".

@@ -87,7 +87,7 @@ class GRUCell(_GatedUnit):
     Weights, stored transposed: `W, W_z, W_r` [m, n], `U, U_z, U_r` [n, n], `b, b_z, b_r` [n].
 
     Args:
-        units: n, the number of hidden units.
+        units: n, the number of hidden units; ValueError below 1.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Examples:
@@ -137,7 +137,7 @@ class ContextGRUCell(_GatedUnit):
     Weights: those of `GRUCell`, and `C, C_z, C_r` [2n, n].
 
     Args:
-        units: n, the number of hidden units.
+        units: n, the number of hidden units; ValueError below 1.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Examples:

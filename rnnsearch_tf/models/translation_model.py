@@ -54,7 +54,7 @@ class TranslationModel(keras.Model):
     policy at the time of construction.
 
     Args:
-        config: architecture and sizes, such as `PRESETS["rnnsearch-50"].model`.
+        config: a `ModelConfig`, such as `PRESETS["rnnsearch-50"].model`; TypeError for another.
         name: by default the architecture.
 
     Attributes:

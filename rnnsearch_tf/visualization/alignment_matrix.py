@@ -41,7 +41,7 @@ def draw_alignment(
     large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
     installed here, those of an SVG or an HTML page with the viewer's. An HTML page is one file that
     answers pointer and keyboard, marks unknown words, and is made without Matplotlib. InputError
-    for another ending, or too many words for a PNG.
+    for another ending, or too many words for a PNG; ValueError or TypeError for another shape of α.
     """
     ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
     if np.ndim(alignment) != 2:
