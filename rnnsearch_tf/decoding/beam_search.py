@@ -1,8 +1,8 @@
 """Beam search over a batch of sentences, with a step function and a scoring rule.
 
 The search depends on neither model nor text. A `SearchStep` computes the logits of the next word
-and takes the words that the search chooses. The search is one `tf.while_loop`, so it works inside a
-`tf.function` and a SavedModel, with batch size and lengths unknown until it runs.
+and takes the words that the search chooses. The search loops by `tf.while_loop`, so it works inside
+a `tf.function` and a SavedModel, with batch size and lengths unknown until it runs.
 
 Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
 Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
