@@ -7,7 +7,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.terminal import is_terminal, printable, single_line
@@ -136,14 +136,21 @@ class Bar:
         return [f"{_duration(seconds / count * (self._total - done))} left"]
 
 
-def counted(items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
-    """Yield items, and show how many there were; `name` is what they are, in the singular."""
+def counted(
+    items: Iterable[Item],
+    name: str,  # what is counted, in the singular
+    total: int | None = None,
+    size: Callable[[Item], int] = lambda item: 1,  # how many an item is
+) -> Iterator[Item]:
+    """Yield items, and show how many there were."""
+    done = 0
     with contextlib.closing(Bar(name, total)) as bar:
-        # This one is not counted: it may be the first of many that come at once, and their time
-        # would be taken for its own.
-        for done, item in enumerate(items):
+        for item in items:
+            # This one is not counted: it may be the first of many that come at once, and their time
+            # would be taken for its own.
             bar.update(done)
             yield item
+            done += size(item)
 
 
 def close_bars() -> None:

@@ -8,7 +8,6 @@ A folder, beside that of the prepared text whose words are linked, holds
 * `digests.json`: the SHA-256 of all three.
 """
 
-import contextlib
 import itertools
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
-from rnnsearch_tf.progress import Bar, say
+from rnnsearch_tf.progress import counted, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
 _ENOUGH_PAIRS = 20  # to tell which words links are of
@@ -134,13 +133,10 @@ def _write(
     words: _LinkedWords,
 ) -> None:
     done, end = 0, 0
-    with (
-        open(folder / "links", "wb") as links,
-        open(folder / "starts", "wb") as starts,
-        contextlib.closing(Bar("aligned pair", len(pairs))) as bar,
-    ):
+    blocks = counted(files.blocks(), "aligned pair", len(pairs), lambda block: len(block.counts))
+    with open(folder / "links", "wb") as links, open(folder / "starts", "wb") as starts:
         starts.write(bytes(8))
-        for block in files.blocks():
+        for block in blocks:
             rows = np.arange(done, done + len(block.counts))
             done += len(rows)
             if done > len(pairs):
@@ -152,7 +148,6 @@ def _write(
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
             end += len(block.links)
-            bar.update(done)
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")

@@ -16,6 +16,7 @@ from rnnsearch_tf import files as file_system
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import two_samples
+from rnnsearch_tf.data.selection import moore_lewis
 from rnnsearch_tf.data.selection.moore_lewis import best_pairs, entropy_differences, score_pairs
 from rnnsearch_tf.data.selection.ngram_model import UNK, NgramModel, frequent_words
 from rnnsearch_tf.data.selection.pairs import first_occurrences, writing
@@ -256,6 +257,18 @@ def test_more_than_the_pool_and_no_duplicates(files, capsys):
     assert len(set(pairs)) < 358
     assert select.run([*arguments(files, keep=1_000), "--drop_duplicates"]) == 0
     assert selected(files) == list(dict.fromkeys(pairs))
+
+
+def test_a_pool_that_grows_while_it_is_read_is_told(files, capsys, monkeypatch):
+    def sample(*given):
+        drawn = two_samples(*given)
+        for path in (files["pool_source"], files["pool_target"]):
+            write(Path(path), [*read_lines(path), "one more"])
+        return drawn
+
+    monkeypatch.setattr(moore_lewis, "two_samples", sample)
+    assert select.run(arguments(files)) == 1
+    assert "the text was changed while it was read" in capsys.readouterr().err
 
 
 def fails(capsys, files: dict[str, str], status: int = 1, **changed: object) -> str:

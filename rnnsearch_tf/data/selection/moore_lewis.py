@@ -4,8 +4,8 @@ Source: Axelrod, He & Gao (2011), Domain Adaptation via Pseudo In-Domain Data Se
 Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
 """
 
-import contextlib
 import functools
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,7 +17,7 @@ from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.pairs import pair_digest
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.progress import Bar
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
 _CACHED_NGRAMS = 1 << 19  # of each side and sample, about 0.2 GB
@@ -128,15 +128,8 @@ def score_pairs(
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
     scorer = PairScorer(text, (first, second), languages, order)
-    scores: np.ndarray = np.zeros(count)
-    done = 0
-    with contextlib.closing(Bar("scored pair", count)) as bar:
-        bar.update(0)
-        for block in checked_blocks(pool):
-            scores[done : done + len(block.source)] = scorer(block)
-            done += len(block.source)
-            bar.update(done)
-    return scores
+    blocks = counted(checked_blocks(pool), "scored pair", count, lambda block: len(block.source))
+    return np.fromiter(itertools.chain.from_iterable(map(scorer, blocks)), np.float64)
 
 
 def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = None) -> np.ndarray:
