@@ -160,7 +160,7 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
 
 def learning_rate(config: TrainingConfig, total_updates: int) -> Any:
     """Return the learning rate, or its schedule, as Keras's optimizers take it."""
-    rate, decay = config.learning_rate, keras.optimizers.schedules.PolynomialDecay
+    rate, decay = float(config.learning_rate), keras.optimizers.schedules.PolynomialDecay
     schedules = {"constant": rate, "linear": decay(rate, max(total_updates, 1), 0.0)}
     return schedules[config.learning_rate_schedule]
 

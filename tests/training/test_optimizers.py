@@ -84,6 +84,10 @@ def test_paper_preset_gives_the_papers_adadelta():
     assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
 
 
+def test_a_whole_number_is_a_learning_rate():
+    assert float(build_optimizer(TrainingConfig(learning_rate=1), 100).learning_rate) == 1.0
+
+
 @pytest.mark.parametrize("name", ["adadelta", "adam"])
 def test_linear_decay_ends_at_zero(name):
     config = TrainingConfig(optimizer=name, learning_rate=0.5, learning_rate_schedule="linear")
