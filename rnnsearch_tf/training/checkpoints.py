@@ -41,6 +41,7 @@ class TrainingState:
     best: float = -math.inf  # best score of the weights so far; higher is better
     skipped_in_a_row: int = 0
     metrics: RunningMetrics = dataclasses.field(default_factory=RunningMetrics)
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)  # that may not change
 
 
 class SavedState(tf.train.experimental.PythonState):
@@ -56,6 +57,8 @@ class SavedState(tf.train.experimental.PythonState):
     def deserialize(self, string_value: str) -> None:
         """Read the state, for TensorFlow; ValueError for that of another version."""
         values = parse_json(string_value)
+        if isinstance(values, dict):
+            values.setdefault("settings", {})  # before 2026-11-30, states had none
         metrics = _build(RunningMetrics, _build(TrainingState, values).metrics)
         metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
         self.state = TrainingState(**{**values, "metrics": metrics})

@@ -9,11 +9,10 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
-# Settings that may change when a training run is resumed: a finished one may be made longer. The id
-# is drawn when a training run begins.
+# Settings that may change when a training run is resumed: a finished one may be made longer.
 _MAY_CHANGE = (
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
-    "max_skipped", "training_id",
+    "max_skipped",
 )  # fmt: skip
 _VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # filled in from the text
 # Messages in place of the digests, which say nothing to people.
@@ -108,8 +107,13 @@ def _is_same_text(different: Sequence[str]) -> bool:
     return not of_text
 
 
+def lasting_settings(config: Config) -> dict[str, Any]:
+    """Return those of model and training that may not change when a training run is resumed."""
+    values = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
+    return {name: value for name, value in values.items() if name not in _MAY_CHANGE}
+
+
 def _settings(config: Config) -> dict[str, Any]:
-    """Return the settings that may not change when a training run is resumed."""
     own = {name: value for name, value in vars(config).items() if isinstance(value, str | int)}
-    parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
-    return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}
+    del own["training_id"]  # drawn when a training run begins
+    return {**lasting_settings(config), **own}

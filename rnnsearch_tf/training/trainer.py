@@ -24,6 +24,7 @@ from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import software
 from rnnsearch_tf.training.checkpoints import Checkpoints, TrainingState
+from rnnsearch_tf.training.checks import lasting_settings
 from rnnsearch_tf.training.distribution import Workers, gpu_advice
 from rnnsearch_tf.training.logs import (
     Evaluation,
@@ -162,6 +163,7 @@ class Trainer:
         kept = kept[: self._state.evaluations]
         # On NFS, workers other than the chief may see the files as they were half a minute ago.
         self._workers.check(self._missing(kept) if self._workers.is_chief else None)
+        self._state.settings = lasting_settings(self._stored_config)
         if self._workers.is_chief:
             if self._state.evaluations and self._best_is_newer():
                 self._state.best = -math.inf  # a later run has replaced the best weights
@@ -177,8 +179,14 @@ class Trainer:
         self._stopped = bool(self._workers.broadcast(stopped)[0])
 
     def _missing(self, records: list[dict[str, Any]]) -> str | None:
-        """Say which file of the evaluations before the checkpoint is missing or damaged, if any."""
+        """Say what is not as it was at the checkpoint, if anything: a setting, or a file."""
         directory, state = self._directory, self._state
+        for name, value in lasting_settings(self._stored_config).items():
+            if (before := state.settings.get(name, value)) != value:
+                return (
+                    f"{directory.path / 'config.json'}: {name} is {value}, but {before} at the "
+                    "checkpoint: restore that, or train in another model directory"
+                )
         if len(records) < state.evaluations:
             return (
                 f"{directory.log_path}: has {len(records):,} evaluations of {state.evaluations:,}"

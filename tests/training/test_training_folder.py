@@ -1,5 +1,6 @@
 """A training run's folder, changed by others: noticed before anything in it is overwritten."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -70,6 +72,17 @@ def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
         remove(path / name)
     line = refused(path, train_flags, capsys)
     assert "its checkpoints are missing: restore them; or" in line and line.endswith(left)
+
+
+def test_settings_that_were_changed_by_hand(path, train_flags, capsys):
+    """The learning rate of the checkpoint would go on, and smaller batches could end in a loop."""
+    file = path / "config.json"
+    values = unsealed(json.loads(file.read_text("utf-8")))
+    values["training"] |= {"learning_rate": 0.5, "epochs": 2}
+    file.write_text(json.dumps(values), "utf-8")
+    line = refused(path, [*train_flags, f"--config={file}"], capsys)
+    said = "learning_rate is 0.5, but 0.002 at the checkpoint: restore that, or train in another"
+    assert line == f"rnnsearch-train: {file}: {said} model directory"
 
 
 def begin_another(path: Path) -> None:
