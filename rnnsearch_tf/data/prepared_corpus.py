@@ -20,8 +20,8 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
-from rnnsearch_tf.text.subwords import BYTE
-from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+from rnnsearch_tf.text.subwords import ids_of_the_unknown
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 SIDES = ("source", "target")
 PROBLEMS = "problems"
@@ -73,14 +73,9 @@ class PreparedSide:
         return Sentences(self._words, self._starts, np.array(ids, np.int32))
 
     def unknown(self, vocabulary: Vocabulary) -> float:
-        """Return the fraction of tokens that a vocabulary lacks, 0 to 1."""
-        unknown = self.sentences(vocabulary).ids == UNK
+        """Return the fraction of tokens that a vocabulary lacks, or has as single bytes, 0 to 1."""
+        unknown = np.isin(self.sentences(vocabulary).ids, ids_of_the_unknown(vocabulary))
         return float(self._counts[unknown].sum() / max(self._counts.sum(), 1))
-
-    def bytes(self) -> float:
-        """Return the fraction of tokens that are single bytes, 0 to 1; of subwords."""
-        are_bytes = [bool(BYTE.fullmatch(token)) for token in self.types()]
-        return float(self._counts[np.array(are_bytes, bool)].sum() / max(self._counts.sum(), 1))
 
     def types(self) -> Iterator[str]:
         """Read the distinct tokens in the order of their numbers."""

@@ -110,13 +110,11 @@ class TrainingData:
     def _shares_of_unknown(self) -> tuple[float, float]:
         """The fraction of each side's tokens that are [UNK], or single bytes of subwords."""
         source, target = self._prepared.source, self._prepared.target
-        if self.subwords:
-            return source.bytes(), target.bytes()
         return source.unknown(self.source_vocabulary), target.unknown(self.target_vocabulary)
 
     def __str__(self) -> str:
         shares = self._shares_of_unknown
-        kind = "single bytes" if self.subwords else "unknown"
+        kind = "unknown or single bytes" if self.subwords else "unknown"
         return (
             f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
             f"side, {self._long:,} have more than {self.config.training.max_length} tokens); "
@@ -139,6 +137,6 @@ class TrainingData:
         for name, share in zip(SIDES, self._shares_of_unknown, strict=True):
             if self.subwords and share > _MANY:
                 yield (
-                    f"{share:.0%} of the {name}'s tokens are single bytes: the subwords lack "
-                    "letters of this text; learn them from it, or more of them (--subwords)"
+                    f"{share:.0%} of the {name}'s tokens are unknown or single bytes: the subwords "
+                    "lack letters of this text; learn them from it, or more of them (--subwords)"
                 )

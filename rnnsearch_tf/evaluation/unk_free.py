@@ -6,7 +6,7 @@ from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.text.composed_form import problem_of_form
-from rnnsearch_tf.text.subwords import BYTE
+from rnnsearch_tf.text.subwords import ids_of_the_unknown
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -46,12 +46,11 @@ def unknown_word_problems(
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>
-        single_bytes = (i for i, token in enumerate(side[1].tokens) if BYTE.fullmatch(token))
-        lacking = {UNK, *single_bytes}  # what stands for other words
+        lacking = set(ids_of_the_unknown(side[1]))
         unknown = sum(i in lacking for row in rows for i in row)
         kind, said = "words", "are unknown to the model"
         if splits_words(side[0]):
-            kind, said = "tokens", "are single bytes"
+            kind, said = "tokens", "are unknown or single bytes"
         if tokens >= _MIN_TOKENS and unknown > _MANY * tokens:
             problems.append(
                 f"{unknown / tokens:.0%} of the {kind} of {name} {said}: are "

@@ -187,6 +187,11 @@ class _OtherWords(WhitespaceTokenizer):
         return tf.strings.split(tf.strings.regex_replace(clean(text), f"({UNSPACED})", r" \1 "))
 
 
+def ids_of_the_unknown(vocabulary: Vocabulary) -> list[int]:
+    """Return the ids of what stands for text that a vocabulary lacks: [UNK], and single bytes."""
+    return [UNK, *(i for i, token in enumerate(vocabulary.tokens) if BYTE.fullmatch(token))]
+
+
 def cross_spaces(pieces: Iterable[str]) -> bool:
     """Whether one of the pieces is of more than one word."""
     return any(BLANK in piece[1:] for piece in pieces)
