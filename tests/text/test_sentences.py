@@ -84,6 +84,11 @@ def test_french_titles_and_initials_end_no_sentence():
     assert SentenceSplitter("fr").split(" ".join(found)) == found
 
 
+def test_a_country_does_not_change_the_rules():
+    found = ["Am 3. Mai kam er.", "Er ging."]
+    assert SentenceSplitter("de_AT").split(" ".join(found)) == found
+
+
 @pytest.mark.parametrize(
     ("text", "several"),
     [
