@@ -11,8 +11,11 @@ from rnnsearch_tf.given_texts import Line, decoded
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.unspaced import CHINESE_JAPANESE
 
-# After a word of four letters or more: few abbreviations are that long.
-_BEGINNING = re.compile(r"(?:[^\W\d_]{4}[.!?…؟।][\"'”’»)]*\s|[。！？])[\s\"'“‘«»(]*([^\W\d_])")
+# After a word of four letters and marks or more: few abbreviations are that long; or a mark that
+# ends nothing else, as in Hindi.
+_BEGINNING = re.compile(
+    r"(?:[^\s!-@_“”‘’«»…]{4}[.!?…؟][\"'”’»)]*\s|[。！？।۔።။։])[\s\"'“‘«»(¿¡]*([^\W\d_])"
+)
 # sentencex splits French behind these, so "M. Dupont" would be two sentences.
 _FRENCH_TITLE = re.compile(r"(?:^|[^\w.])(?:[A-ZÀ-Ý]|Mmes?|Mlles?|Mgr|Dr|Prof|Ste?|art)\.$")
 _CHINESE_JAPANESE = re.compile(CHINESE_JAPANESE)
