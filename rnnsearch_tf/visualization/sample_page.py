@@ -27,9 +27,10 @@ class SampleText(NamedTuple):
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
-# Vowel signs and accents, which \w lacks, belong to their word.
+# Vowel signs and accents, which \w lacks, belong to their word or, in scripts without spaces, to
+# their letter: alone, they are too narrow for a mark to be seen.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c)[0] == "M")
-_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})[\w{_MARKS}])+|[^\w\s]")
+_WORD = re.compile(rf"{UNSPACED}[{_MARKS}]*|(?:(?!{UNSPACED})[\w{_MARKS}])+|[^\w\s]")
 
 
 def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]:

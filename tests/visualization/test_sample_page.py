@@ -42,6 +42,7 @@ def test_words_that_differ_are_found():
     assert differences("", "a") == differences("a", "a") == []
     assert differences("彼は学生です", "彼は先生です") == [(2, 3)]
     assert differences("नमस्ते मित्र", "नमस्ता मित्र") == [(0, 6)]  # vowel signs are no words
+    assert differences("เขาไม่", "เขาไม้") == [(4, 6)]
 
 
 def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
