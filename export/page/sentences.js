@@ -6,7 +6,10 @@ const ABBREVIATION = "Mrs?|Ms|Dr|Prof|St|Jr|Sr|Nos?|Arts?|MM|Mme|Mlle|Gen|Sen|Re
 const KEEPS_STOP = new RegExp(`(?:^\\d{1,3}|(?:^|[\\s(.«“"])(?:\\p{Lu}|${ABBREVIATION}))\\.\\s*$`, "u");
 // Nor, in German, behind a letter or the number of a day: z. B., 3. Mai.
 const KEEPS_GERMAN_STOP = /(?:^|[\s(„“"])(?:\p{L}|\d{1,2}|Nr|bzw|ca)\.\s*$/u;
-const QUOTED = /[?!…]["”’»“]\s*$/u; // before a small letter, a sentence goes on
+const QUOTED = /[?!…]\s?["”’»“]\s*$/u; // before a small letter, a sentence goes on
+// A segmenter leaves these in the sentence before or behind: 彼は言った。「はい。」 and « Viens ! » Il part.
+const OPENING = /([。！？」』”）])([「『（“‘《〈【]+)\n/gu;
+const CLOSING = /\n(»(?:\s+|$))/gu;
 const TOUCHING = /[。！？」』]\n|\n[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u; // in Chinese and Japanese
 const LONGEST_KEPT = 12; // characters, with spaces
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}]/u;
@@ -16,7 +19,8 @@ function sentencesOf(line) {
   if (!Intl.Segmenter) return [line];
   const segmenter = new Intl.Segmenter(languages.source || "en", { granularity: "sentence" });
   const sentences = [""];
-  for (const { segment } of segmenter.segment(line)) {
+  const segments = Array.from(segmenter.segment(line), ({ segment }) => segment).join("\n");
+  for (const segment of segments.replace(OPENING, "$1\n$2").replace(CLOSING, "$1\n").split("\n")) {
     const last = sentences.length - 1;
     const end = sentences[last].slice(-LONGEST_KEPT);
     // No space, as in a web address.

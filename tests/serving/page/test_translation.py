@@ -384,6 +384,8 @@ def test_the_sentences_of_a_line_are_translated_one_by_one(visit, server):
         ("Half \x00 an emoji.", ["Half \ufffd an emoji."]),
         ('"Stop!" he said. "Why?" He left.', ['"Stop!" he said.', '"Why?"', "He left."]),
         ("Gen. Smith met Sen. Lee. He left.", ["Gen. Smith met Sen. Lee.", "He left."]),
+        ("彼は言った。「はい。」「え。」", ["彼は言った。", "「はい。」", "「え。」"]),
+        ("« Viens ! » dit-il. « Non. » Il part.", ["« Viens ! » dit-il.", "« Non. »", "Il part."]),
     ],
 )
 def test_the_sentences_of_addresses_lists_and_halves(visit, server, line, sentences):
