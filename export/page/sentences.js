@@ -10,7 +10,7 @@ const QUOTED = /[?!…]\s?["”’»“]\s*$/u; // before a small letter, a sent
 // A segmenter leaves these in the sentence before or behind: 彼は言った。「はい。」 and « Viens ! » Il part.
 const OPENING = /([。！？」』”）])([「『（“‘《〈【]+)\n/gu;
 const CLOSING = /\n(»(?:\s+|$))/gu;
-const TOUCHING = /[。！？」』]\n|\n[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u; // in Chinese and Japanese
+const TOUCHING = /[。！？」』][”’）]*\n|\n[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]/u; // in Chinese and Japanese
 const LONGEST_KEPT = 12; // characters, with spaces
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Tibt}]/u;
 

@@ -90,7 +90,7 @@ def _text(sentences: Sequence[str]) -> str:
     """Join sentences with a space, in Chinese and Japanese without."""
     text = ""
     for sentence in sentences:
-        is_next = text[-1:] in "。！？」』" or _CHINESE_JAPANESE.match(sentence)
+        is_next = text.rstrip("”’）")[-1:] in "。！？」』" or _CHINESE_JAPANESE.match(sentence)
         text += sentence if is_next else f" {sentence}"
     return text
 

@@ -74,6 +74,7 @@ def test_chinese_and_japanese_are_joined_without_spaces():
 
     assert joined("これは文です。", "もう一つ。") == "これは文です。もう一つ。"
     assert joined("他走了。", "“你好”。", "Apple来了") == "他走了。“你好”。Apple来了"
+    assert joined("“好。”", "“是。”") == "“好。”“是。”"
     assert joined("เขาไป", "เขากิน") == "เขาไป เขากิน"
     assert joined("Une phrase.", "", "Une autre.") == "Une phrase. Une autre."
     assert joined("Une phrase.", "lost") == ""

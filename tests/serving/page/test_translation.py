@@ -406,9 +406,14 @@ def test_german_has_stops_in_its_sentences(visit, server):
 def test_sentences_touch_in_chinese_and_japanese(visit, server):
     page = visit(server.url)
     read = "texts => lineOf(texts.map((text) => make('span', {}, text))).textContent"
-    sides = [["他走了。", "“你好”。", "Apple来了"], ["เขาไป", "เขากิน"], ["Un.", "中", "Deux."]]
+    sides = [
+        ["他走了。", "“你好”。", "Apple来了"],
+        ["เขาไป", "เขากิน"],
+        ["Un.", "中", "Deux."],
+        ["“好。”", "“是。”"],
+    ]
     assert [page.evaluate(read, side) for side in sides] == [
-        "他走了。“你好”。Apple来了", "เขาไป เขากิน", "Un.中 Deux.",
+        "他走了。“你好”。Apple来了", "เขาไป เขากิน", "Un.中 Deux.", "“好。”“是。”",
     ]  # fmt: skip
 
 
