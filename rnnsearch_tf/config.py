@@ -132,10 +132,10 @@ class ModelConfig:
 
     architecture: Architecture = setting(RNNSEARCH, "RNNsearch attends, RNNencdec does not")
     source_vocabulary_size: int = setting(
-        30_000, "K_x, source words with the three special tokens", COUNT
+        30_000, "K_x, source words including the three special tokens", COUNT
     )
     target_vocabulary_size: int = setting(
-        30_000, "K_y, target words with the three special tokens", COUNT
+        30_000, "K_y, target words including the three special tokens", COUNT
     )
     embedding_size: int = setting(620, "m, dimensions of a word vector", _SIZE)
     hidden_size: int = setting(1000, "n, hidden units of each recurrent network", _SIZE)
@@ -148,21 +148,21 @@ class ModelConfig:
     initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
     dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units", _RATE)
     label_smoothing: float = setting(
-        0.0, "share of the probability that training spreads over all words", _RATE
+        0.0, "share of the target probability that is spread over all words", _RATE
     )
     r_drop: float = setting(
         0.0,
-        "α of R-Drop (Liang et al. 2021), the weight of the divergence between two predictions of "
-        "each pair, with different dropout masks; takes twice the time; 0: off",
+        "α of R-Drop (Liang et al. 2021), the weight of the divergence between two forward passes "
+        "with different dropout masks; training takes twice the time; 0: off",
         Limits(0, 1_000),
     )
     tied_embeddings: bool = setting(
-        False, "whether W_o is the target word vectors; needs maxout_size equal to embedding_size"
+        False, "use the target word vectors as W_o; needs maxout_size equal to embedding_size"
     )
     lexical_model: bool = setting(
         False,
-        "whether the readout also reads the vectors of the attended source words (Nguyen & Chiang "
-        "2018); needs maxout_size equal to embedding_size",
+        "add the attended source word vectors to the readout (Nguyen & Chiang 2018); needs "
+        "maxout_size equal to embedding_size",
     )
 
     def __post_init__(self) -> None:
@@ -202,15 +202,15 @@ class TrainingConfig:
 
     batch_size: int = setting(80, "sentence pairs in an update", _SIZE)
     max_length: int = setting(
-        50, "tokens on the longer side, without </s>; longer pairs are left out", _LENGTH
+        50, "maximum tokens of either side, without </s>; longer pairs are left out", _LENGTH
     )
     batching: Batching = setting(
         "buckets",
-        "buckets (of similar length), or sorted: 20 batches at a time, sorted by length (paper)",
+        "buckets: pairs of similar length; sorted: 20 batches at a time, sorted by length (paper)",
     )
-    bucket_width: int = setting(4, "tokens; batches are padded to a multiple of it", _LENGTH)
+    bucket_width: int = setting(4, "batches are padded to a multiple of this many tokens", _LENGTH)
     optimizer: OptimizerName = setting("adadelta", "adadelta or adam")
-    learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step", _POSITIVE)
+    learning_rate: float = setting(1.0, "learning rate; Adadelta's own is 1.0", _POSITIVE)
     learning_rate_schedule: LearningRateSchedule = setting(
         "constant", "constant, or linear: from learning_rate to 0 over all updates"
     )
@@ -219,7 +219,7 @@ class TrainingConfig:
     )
     epochs: int = setting(5, "passes over the training pairs", COUNT)
     max_updates: int = setting(
-        0, "maximum number of updates; 0: no limit but the epochs", COUNT_OR_NONE
+        0, "maximum number of updates; 0: limited by the epochs only", COUNT_OR_NONE
     )
     evaluation_interval: int = setting(
         0, "updates between evaluations; 0: after each epoch", COUNT_OR_NONE
@@ -228,40 +228,44 @@ class TrainingConfig:
         0, "updates between checkpoints; 0: every ten minutes", COUNT_OR_NONE
     )
     early_stopping: EarlyStopping = setting(
-        "none", "none, or what must improve on the validation set: bleu or nll"
+        "none", "none, or the validation metric that must keep improving: bleu or nll"
     )
     patience: int = setting(3, "evaluations without improvement before early stopping", COUNT)
     max_skipped: int = setting(
         20,
-        "training fails after this many skipped updates in a row (gradient not finite)",
+        "training fails after this many updates in a row with a gradient that is not finite",
         COUNT,
     )
-    seed: int = setting(1, "seed of initial weights, order and dropout", SEED)
+    seed: int = setting(
+        1, "seed of initial weights, order, dropout, sampled subwords and letter noise", SEED
+    )
     dtype_policy: DtypePolicy = setting(
-        "float32", "float32, or mixed_bfloat16: products in bfloat16, the rest in float32"
+        "float32",
+        "float32, or mixed_bfloat16: matrix products and the output softmax in bfloat16, the rest "
+        "in float32",
     )
     weight_average: float = setting(
         0.0,
         "decay of the moving average of the weights, which is evaluated and saved; 0: none",
         _RATE,
     )
-    jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
+    jit_compile: bool = setting(False, "compile the update with XLA, once for each shape")
     subword_sampling: float = setting(
         0.0,
-        "α: in each epoch, the training text is segmented again, with probability proportional to "
+        "α: draw a segmentation of each sentence in each epoch, with probability proportional to "
         "p^α (subword regularization, Kudo 2018); 0: always the most probable segmentation",
         Limits(0, 1),
     )
     letter_noise: float = setting(
         0.0,
-        "share of source words in which two letters are exchanged, different words in each "
-        "epoch (Belinkov & Bisk 2018); with sentencepiece",
+        "share of source words in which two adjacent letters are swapped, different words in each "
+        "epoch (Belinkov & Bisk 2018); needs --tokenizer=sentencepiece",
         _RATE,
     )
     guided_alignment_weight: float = setting(
         0.0,
-        "weight of the guided alignment loss, the cross-entropy of the attention and "
-        "--train_alignments (Chen et al. 2016); 0: none",
+        "weight of the guided alignment loss, the cross-entropy of --train_alignments and the "
+        "attention (Chen et al. 2016); 0: none",
         Limits(0, _FLOAT32),
     )
 
@@ -291,34 +295,38 @@ class DecodingConfig:
 
     beam_size: int = setting(12, "hypotheses kept in beam search", BEAM_SIZE)
     length_penalty: float = setting(
-        0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean", Limits(0, 10)
+        0.0,
+        "a: hypotheses are ranked by log p / tokens^a; 0: log p; 1: its mean per token",
+        Limits(0, 10),
     )
     max_length: int = setting(
         500,
-        "maximum tokens: a longer source is cut there, a longer translation ends there",
+        "maximum tokens of source and translation; a longer source is truncated",
         _LENGTH,
     )
     max_length_ratio: float = setting(
         3.0,
-        "maximum target tokens for each source token, </s> counted",
+        "maximum target tokens per source token, </s> counted on both sides",
         MAX_LENGTH_RATIO,
     )
     min_length_ratio: float = setting(
-        0.0, "minimum target words for each source token (</s> is a source token)", Limits(0, 1_000)
+        0.0, "minimum target tokens, without </s>, per source token, with </s>", Limits(0, 1_000)
     )
-    allow_unknown: bool = setting(True, "whether [UNK] may be written")
+    allow_unknown: bool = setting(True, "allow [UNK] in translations")
     replace_unknown: bool = setting(
-        False, "whether to replace each [UNK] by a translation of the attended source word"
+        False,
+        "replace each [UNK] with the lexicon's translation of the attended source word, or with "
+        "the source word itself",
     )
     correct_spelling: bool = setting(
         False,
-        "whether an unknown source word is read as a known word with a similar spelling; with "
-        "subwords: whether a line in capitals, lower case or title case is read in the usual case",
+        "read an unknown source word as a known word with a similar spelling; with subwords: read "
+        "a line in capitals, lower case or title case in the usual case",
     )
     candidate_words: int = setting(
         0,
-        "choose from this many frequent words and the lexicon's translations of the source words "
-        "(Jean et al. 2015); 0: from all words",
+        "search only among this many frequent words and the lexicon's translations of the source "
+        "words (Jean et al. 2015); 0: among all words",
         COUNT_OR_NONE,
     )
     bfloat16: bool = setting(
@@ -348,15 +356,17 @@ class Config:
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
     decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
-    source_language: str = setting("en", f"source language; for the Moses rules {MOSES_NAMES}")
+    source_language: str = setting("en", f"source language; Moses rules: {MOSES_NAMES}")
     target_language: str = setting("fr", "target language, likewise")
     tokenizer: TokenizerName = setting(
         MOSES,
-        "moses (rules for some languages), sentencepiece (subwords of any language), or "
-        "whitespace: the text is pre-tokenized",
+        "moses: rules for some languages; sentencepiece: subwords, for any language; whitespace: "
+        "the text is pre-tokenized",
     )
-    subwords: int = setting(8_000, "subwords per side, with 256 bytes + 3 special tokens", SUBWORDS)
-    joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
+    subwords: int = setting(
+        8_000, "subwords per side, including 256 bytes and 3 special tokens", SUBWORDS
+    )
+    joint_subwords: bool = setting(False, "use the same subwords for both sides")
     source_vocabulary: str = setting("", "SHA-256 of source.vocab")
     target_vocabulary: str = setting("", "SHA-256 of target.vocab")
     source_subwords: str = setting("", "SHA-256 of source.spm; empty: its tokens are words")
@@ -364,7 +374,7 @@ class Config:
     source_prefixes: str = setting("", "abbreviations of the Moses rules; empty: built in, or none")
     target_prefixes: str = setting("", "likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
-    validation_text: str = setting("", "SHA-256 of the validation set; empty: none, or not known")
+    validation_text: str = setting("", "SHA-256 of the validation set; empty: none, or unknown")
     training_alignments: str = setting("", "SHA-256 of --train_alignments; empty: none")
     initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
     training_id: str = setting(
@@ -434,7 +444,7 @@ class Config:
         _require(isinstance(values, dict), "not a JSON object")
         version = values.get("format")
         is_known = type(version) is int and version == FORMAT  # true and 1.0 equal 1
-        _require(is_known, f"format {version!r}, where this version reads {FORMAT}")
+        _require(is_known, f"format {version!r}; this version reads format {FORMAT}")
         settings = unsealed(values)
         del settings["format"]
         return read_settings(cls, settings)

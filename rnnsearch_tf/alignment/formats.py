@@ -35,7 +35,7 @@ def read_gold(
     if flip:
         lengths = [(target, source) for source, target in lengths]
     if not any(lines):
-        raise InputError(f"{path}: no links in it")
+        raise InputError(f"{path}: contains no links")
     read = _read_naacl if any(map(_NAACL.fullmatch, lines)) else _read_pharaoh
     gold = read(str(path), lines, lengths)
     if flip:
@@ -53,7 +53,7 @@ def _read_pharaoh(
     path: str, lines: Sequence[str], lengths: Sequence[tuple[int, int]]
 ) -> list[GoldLinks]:
     if len(lines) != len(lengths):
-        raise InputError(f"{path}: links of {len(lines):,} sentence pairs, not of {len(lengths):,}")
+        raise InputError(f"{path}: {len(lines):,} lines for {len(lengths):,} sentence pairs")
     gold = []
     for number, (line, length) in enumerate(zip(lines, lengths, strict=True), 1):
         links: dict[str, Links] = {"-": set(), "p": set()}
@@ -84,14 +84,14 @@ def _read_naacl(
         if sentence < last:
             raise InputError(f"{where}: sentence {sentence} after sentence {last}")
         if sentence > len(lengths):
-            raise InputError(f"{where}: sentence {sentence}, of {len(lengths):,} in the text")
+            raise InputError(f"{where}: sentence {sentence}, but the text has {len(lengths):,}")
         last = sentence
         source, target = link[0] - 1, link[1] - 1
         if min(source, target) >= 0:
             _check_inside((source, target), lengths[sentence - 1], f"{link[0]} {link[1]}", where)
             gold[sentence - 1][(match[4] or "S").endswith("P")].add((source, target))
     if last != len(lengths):
-        raise InputError(f"{path}: links of {last:,} sentence pairs, not of {len(lengths):,}")
+        raise InputError(f"{path}: ends at sentence {last:,} of {len(lengths):,}")
     return [GoldLinks(*links) for links in gold]
 
 

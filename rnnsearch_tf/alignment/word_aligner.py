@@ -39,7 +39,7 @@ class WordAligner:
         for translator in (forward, reverse):
             if translator is not None and not translator.aligns:
                 architecture = translator.config.model.architecture
-                raise InputError(f"{architecture} has no attention and aligns nothing")
+                raise InputError(f"{architecture} has no attention, so it cannot align")
         if reverse is not None:
             _check_reversed(forward, reverse)
         self.forward = forward

@@ -99,7 +99,7 @@ class Evaluator:
     @functools.cached_property
     def _token_losses(self) -> tf.types.experimental.PolymorphicFunction:
         if self._model is None:
-            raise ValueError("the likelihood needs the model, not only its translator")
+            raise ValueError("the likelihood needs a model in memory, not an export")
         return graph_function(self._model.token_losses, input_signature=[_IDS, _IDS])
 
     def calibration(self, pairs: Pairs, batch_size: int = 16) -> Calibration:
@@ -119,7 +119,7 @@ class Evaluator:
         Both are of the N positions that are not padding: float32 [N] and bool [N].
         """
         if (model := self._model) is None:
-            raise ValueError("the calibration needs the model, not only its translator")
+            raise ValueError("the calibration needs a model in memory, not an export")
 
         @functools.partial(graph_function, input_signature=[_IDS, _IDS])
         def predict(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -308,7 +308,7 @@ class Translator:
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
         if split_sentences and (n_best > 1 or return_alignment):
-            raise InputError("split_sentences gives one translation, without its alignment")
+            raise InputError("split_sentences: n_best must be 1, and return_alignment False")
         splitter = SentenceSplitter(self.config.source_language) if split_sentences else None
         penalty = self.config.decoding.length_penalty
 

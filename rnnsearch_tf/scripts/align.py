@@ -30,11 +30,10 @@ Format = Literal["pharaoh", "json"]
 COMMAND = Command(
     "rnnsearch-align",
     "link the words of given sentence pairs: N pairs in, N lines out, in order. A pair with a "
-    "blank side or with weights that are not finite has no links (the latter with a warning, and "
-    "exit status 1). "
-    "The model reads the target with teacher forcing, and its attention gives the links, or the "
-    "aligner that rnnsearch-aligner has written into its directory. i-j is source "
-    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or "
+    "blank side has no links; a pair with weights that are not finite has none either, with a "
+    "warning and exit status 1. The links come from the model's attention, with teacher forcing, "
+    "or from the aligner that rnnsearch-aligner has written into its directory. i-j is source word "
+    "i and target word j, counted from 0 without </s>. Words are Moses tokens, or "
     "whitespace-separated for a model trained with --tokenizer=whitespace or sentencepiece; with "
     "sentencepiece, each piece of a script without spaces is a word.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",

@@ -24,10 +24,10 @@ WordTokenizerName = Literal["moses", "whitespace"]
 
 COMMAND = Command(
     "rnnsearch-aligner",
-    "train a word aligner on sentence pairs: a hidden Markov model in each direction, which sees "
-    "both words of a link; attention does not see the target word. With --model_dir it is written "
-    "there, as aligner.npz, and replaces the attention in alignments; with --links it links "
-    "the words of all pairs, for rnnsearch-train --train_alignments.",
+    "train a word aligner on sentence pairs: a hidden Markov model in each direction. It reads "
+    "both words of a link; attention does not read the target word. With --model_dir, it is "
+    "written there as aligner.npz, and replaces the attention in alignments. With --links, it "
+    "links the words of all pairs, for rnnsearch-train --train_alignments.",
     "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
@@ -36,18 +36,16 @@ define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "train on at most this many pairs, drawn at random", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
-    "model_dir", MODEL_FOLDER, "a trained model, whose words are aligned: write aligner.npz there"
+    "model_dir", MODEL_FOLDER, "a trained model: align its words, and write aligner.npz there"
 )
 COMMAND.define(
     "tokenizer", WordTokenizerName,
     "how lines are split into words, without --model_dir (default: moses)",
 )  # fmt: skip
-COMMAND.define(
-    "source_language", str, f"source language; for the Moses rules {MOSES_NAMES} (default: en)"
-)
+COMMAND.define("source_language", str, f"source language; Moses rules: {MOSES_NAMES} (default: en)")
 COMMAND.define("target_language", str, "target language, likewise (default: fr)")
 COMMAND.group("Output")
-COMMAND.define("links", OUTPUT_FILE, "a file for the links of all pairs")
+COMMAND.define("links", OUTPUT_FILE, "file for the links of all pairs")
 _AT_ONCE = 1000  # pairs
 _PAIRS = ("source", "target", "tsv")
 _WORDS = ("tokenizer", "source_language", "target_language")

@@ -92,7 +92,7 @@ def run() -> int:
         raise UsageError("--input: a pattern is given twice")
     files = [path for pattern in patterns for path in shards.matching(pattern)]
     if FLAGS.feature and not any(map(shards.has_records, files)):
-        raise UsageError("--feature: no input is of TFRecords, in a file named .tfrecord")
+        raise UsageError("--feature needs input in TFRecords, in files named .tfrecord")
     output = output_folder(COMMAND, patterns)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, aligns, FLAGS.split_sentences)
     check_resumed(COMMAND, output, handler.digests)

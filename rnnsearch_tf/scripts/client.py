@@ -68,14 +68,16 @@ COMMAND.define(
     False,
 )
 COMMAND.define(
-    "translation", INPUT_LINES, "for --signature=score: translations, line by line; - as --input"
+    "translation",
+    INPUT_LINES,
+    "for --signature=score: translations, line by line; - is standard input",
 )
 define_line_output(COMMAND, "results")
 COMMAND.group("Calls")
 COMMAND.define(
     "deadline",
     float,
-    "maximum seconds of a batch, its retries included",
+    "maximum seconds of a batch, including retries",
     60.0,
     Limits(0, 86_400, without_low=True),
 )
@@ -109,16 +111,16 @@ def run() -> int:
 
 def _check_flags() -> None:
     if FLAGS.status:
-        COMMAND.refuse(("label",), "does not go with --status: a server reports versions only")
+        COMMAND.refuse(("label",), "cannot be combined with --status, which shows all versions")
         names = "signature", "input", "output", "resume", "split_sentences"
-        COMMAND.refuse(names, "does not go with --status: nothing is translated")
+        COMMAND.refuse(names, "cannot be combined with --status: nothing is translated")
     if (FLAGS.signature == "score") != bool(FLAGS.translation):
-        raise UsageError("--signature=score and --translation go together")
+        raise UsageError("--signature=score and --translation must be given together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:
         raise UsageError("--input and --translation are the same")
     if FLAGS.split_sentences:
         if FLAGS.signature != "serving_default":
-            raise UsageError("--split_sentences goes with --signature=serving_default alone")
+            raise UsageError("--split_sentences needs --signature=serving_default")
         require_package("sentencex")
 
 

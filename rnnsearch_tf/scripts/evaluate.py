@@ -61,37 +61,34 @@ COMMAND.one_of(("source", "reference"), ("tsv",))
 COMMAND.define(
     "hypotheses",
     INPUT_FILE,
-    "translations, line by line, to score instead of translating; then --model_dir only provides "
+    "translations to score, line by line, instead of translating; --model_dir then provides "
     "tokenizer and vocabularies",
 )
 COMMAND.define(
     "system",
     str,
     "another system, [NAME:]FILE_OR_MODEL: a file of its translations, line by line, or anything "
-    "that --model_dir accepts; adds its scores, and p-values by paired bootstrap resampling. A "
-    "name has two characters or more",
+    "that --model_dir accepts; adds its scores, and p-values by paired bootstrap resampling; a "
+    "name has at least two characters",
     repeated=True,
 )
 COMMAND.define(
     "calibration", bool,
-    "also measure the accuracy of the most probable next token, by its probability: the "
-    "expected calibration error on the (first) reference, without --correct_spelling; not "
-    "available for an export",
+    "also measure the expected calibration error of the most probable next token, on the (first) "
+    "reference and without --correct_spelling; not available for an export",
     False,
 )  # fmt: skip
 COMMAND.group("Output")
-COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
+COMMAND.define("translations", OUTPUT_FILE, "file for the translations")
 COMMAND.define(
-    "json", OUTPUT_LINES, "a file to write the scores to; - is standard output, without a table"
+    "json", OUTPUT_LINES, "file for the scores; - is standard output, in place of the table"
 )
 COMMAND.define(
     "sample_html", OUTPUT_FILE,
-    "a web page to write, with the sentences of lowest and highest chrF2: source, "
-    "(first) reference, translation, scores, and the interactive alignment",
+    "file for a web page of the sentences with the lowest and the highest chrF2: source, (first) "
+    "reference, translation, scores, and interactive alignment",
 )  # fmt: skip
-COMMAND.define(
-    "sample", int, "number of lowest and of highest sentences in --sample_html", 20, COUNT
-)
+COMMAND.define("sample", int, "sentences with the lowest, and with the highest chrF2", 20, COUNT)
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
 _INPUTS = ("source", "reference", "tsv", "hypotheses", "alignments")
@@ -149,7 +146,7 @@ def _check_inputs() -> tuple[ParallelText, ChosenModels]:
     if FLAGS.hypotheses and not (FLAGS.system or FLAGS.sample_html or FLAGS.calibration):
         for option in dataclasses.fields(DecodingConfig):
             if FLAGS[option.name].present:
-                COMMAND.warn(f"--{option.name} is not used: --hypotheses are given")
+                COMMAND.warn(f"--{option.name} has no effect with --hypotheses")
     if FLAGS.calibration and models.version:
         raise UsageError("--calibration needs a model directory, not an export")
     return files.read(), models

@@ -19,8 +19,9 @@ COMMAND = Command(
     "rnnsearch-export",
     "write a trained model as EXPORT_DIR/VERSION/, a SavedModel for TensorFlow Serving with the "
     "signatures serving_default (text to translation and score), align (with the soft alignment), "
-    "nbest (as many translations as the beam size) and score (of given translations). The "
-    "decoding options become part of it. Several models, separated by commas, are an ensemble.",
+    "nbest (as many translations as the beam size), score (of given translations) and describe "
+    "(languages). The decoding options become part of it. Several models, separated by commas, are "
+    "an ensemble.",
     "rnnsearch-export --model_dir=model --export_dir=exports",
     alone="kit",
 )
@@ -42,7 +43,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "completions", bool,
-    "also write the signature complete (translations that begin with a prefix), with which the web "
+    "also write the signature complete (translations that begin with a prefix); with it, the web "
     "page offers other words",
     False,
 )  # fmt: skip
@@ -65,7 +66,7 @@ define_decoding(COMMAND)
 def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
-        raise UsageError("--model_dir and --export_dir go together")
+        raise UsageError("--model_dir and --export_dir must be given together")
     models = None if FLAGS.model_dir is None else choose_trained_models(COMMAND)
     if FLAGS.export_dir is not None:
         check_has_no_comma("export_dir", FLAGS.export_dir)
@@ -73,7 +74,7 @@ def run() -> None:
         check_kit_folder(FLAGS.kit)
         kit = real_path(FLAGS.kit)
         if models and kit in (real_path(FLAGS.export_dir), *real_path(FLAGS.export_dir).parents):
-            raise UsageError("--export_dir lies in --kit, which must be empty: run one by one")
+            raise UsageError("--export_dir is inside --kit, which must be empty")
     version = _export(models) if models else None
     if FLAGS.kit is not None:
         write_kit(FLAGS.kit)

@@ -38,7 +38,7 @@ def run() -> None:
         architecture = config.model.architecture
         raise InputError(f"{directory.path}: {architecture} has no attention to learn from")
     if config.tokenizer == SENTENCEPIECE:
-        raise InputError(f"{directory.path}: a model of subwords has no use for a lexicon")
+        raise InputError(f"{directory.path}: a subword model does not use a lexicon")
     choose_models(COMMAND)  # for its checks
     path = directory.lexicon_path
     check_written(path)

@@ -14,8 +14,8 @@ from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
     "rnnsearch-plot",
-    "draw the logs of training runs (−log p per token, and BLEU on the validation set, over "
-    "updates), BLEU by source length with its 95% confidence intervals, or a reliability diagram.",
+    "plot training curves (−log p per token, and BLEU on the validation set, over updates), BLEU "
+    "by source length with its 95% confidence intervals, or a reliability diagram.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
 FLAGS = COMMAND.flags
@@ -23,8 +23,8 @@ COMMAND.group("Data")
 COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, a curve for each")
 COMMAND.define(
     "evaluations", INPUT_FILES,
-    "files written by rnnsearch-evaluate --json; a system in the comparison also has a "
-    "curve, with hollow marks where p ≥ 0.05 or unknown",
+    "files written by rnnsearch-evaluate --json; systems compared there also have a curve, with "
+    "hollow marks where p is unknown or at least 0.05",
 )  # fmt: skip
 COMMAND.define(
     "calibrations", INPUT_FILES,

@@ -22,7 +22,7 @@ COMMAND = Command(
 FLAGS = COMMAND.flags
 define_model(COMMAND, "the trained model")
 COMMAND.group("Output")
-COMMAND.define("output", OUTPUT_FOLDER, "a new folder, whose name is the model's", required=True)
+COMMAND.define("output", OUTPUT_FOLDER, "a new folder; its name is the model's", required=True)
 COMMAND.define(
     "weights_dtype", StoredDtype, "dtype of the weights in the file; float16 is half the size",
     "float16",

@@ -45,7 +45,7 @@ COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length (default: the test set)")
 COMMAND.define(
     "system", str, "another system for Table 1, NAME:FILE: its translations of the test set, line "
-    "by line; one named Moses has the paper's Moses scores in its row", repeated=True,
+    "by line; the row of one named Moses also has the paper's scores of Moses", repeated=True,
 )  # fmt: skip
 COMMAND.group("Run")
 COMMAND.define(

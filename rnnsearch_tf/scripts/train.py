@@ -72,7 +72,7 @@ COMMAND.define(
     "train on WMT '14, downloaded by TensorFlow Datasets: all, or a comma-separated list of "
     f"{', '.join(WMT14_SUBSETS)}",
 )
-COMMAND.define("data_dir", str, "where TensorFlow Datasets stores WMT '14 (default: its own)")
+COMMAND.define("data_dir", str, "folder of TensorFlow Datasets for WMT '14 (default: its own)")
 define_pairs(
     COMMAND,
     "source side of the validation set, which chooses the best weights; text",
@@ -84,16 +84,16 @@ define_pairs(
 COMMAND.define(
     "valid_split",
     float,
-    "hold out this many of the training pairs, or this share of them "
-    "(below 1), drawn at random, the same for the same text",
+    "hold out a random sample of this many training pairs, or of this share of them (below 1); the "
+    "same text gives the same sample",
     limits=Limits(0, 10_000_000, without_low=True),
 )
 COMMAND.define(
     "train_alignments",
     INPUT_FILES,
-    "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
-    "counting Moses tokens; with sentencepiece or whitespace, whitespace-separated words), which "
-    "guide the attention; see --guided_alignment_weight",
+    "word alignments of the training pairs to guide the attention, line by line, in Pharaoh "
+    "format: i-j, source first, from 0, counting Moses tokens or, with sentencepiece and "
+    "whitespace, whitespace-separated words; needs --guided_alignment_weight",
 )
 COMMAND.group("Text")
 COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))
@@ -122,12 +122,12 @@ COMMAND.define(
     "settings that override the preset: all or part of what --print_config prints, as JSON "
     "or YAML; or a model directory's config.json, which also resumes its training run",
 )
-COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
+COMMAND.define("print_config", bool, "only print the settings, as JSON", False)
 COMMAND.define(
     "strategy",
     StrategyName,
-    "one (device), mirrored (all GPUs of this machine) or multi_worker (several machines: "
-    "--workers, or those of TF_CONFIG, or of SLURM's job step)",
+    "one: a single device; mirrored: all GPUs of this machine; multi_worker: several machines, "
+    "given by --workers, TF_CONFIG or SLURM's job step",
     "one",
 )
 COMMAND.define(
@@ -138,7 +138,7 @@ COMMAND.define(
 )
 COMMAND.define("worker_index", int, "index of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
-    "cache_dir", OUTPUT_FOLDER, "folder for tokenized text (default: in the user's cache)"
+    "cache_dir", OUTPUT_FOLDER, "folder for tokenized text (default: ~/.cache/rnnsearch_tf)"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
@@ -265,7 +265,7 @@ def _check_flags(config: Config) -> None:
 
 def _training(config: Config) -> Corpus:
     if FLAGS.wmt14 is None:
-        COMMAND.refuse(("data_dir",), "goes with --wmt14")
+        COMMAND.refuse(("data_dir",), "needs --wmt14")
         _check_sides_differ("train")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
@@ -277,7 +277,7 @@ def _alignments() -> WordAlignmentFiles | None:
         return None
     sentences = FLAGS.train_source or FLAGS.train_tsv
     if sentences is None:
-        raise UsageError("--train_alignments goes with --train_source and --train_target")
+        raise UsageError("--train_alignments needs --train_source or --train_tsv")
     return WordAlignmentFiles(FLAGS.train_alignments.split(","), sentences.split(","))
 
 
@@ -322,7 +322,7 @@ def _check_sides_differ(text: str) -> None:
 def _cluster() -> Cluster | None:
     if FLAGS.strategy == "multi_worker":
         return find_cluster(FLAGS.workers, FLAGS.worker_index, os.environ)
-    COMMAND.refuse(("workers", "worker_index"), "goes with --strategy=multi_worker")
+    COMMAND.refuse(("workers", "worker_index"), "needs --strategy=multi_worker")
     return None
 
 

@@ -60,9 +60,9 @@ define_translation_format(COMMAND)
 COMMAND.define(
     "closest_to",
     INPUT_FILE,
-    "write, of the --n_best translations of a line, only the one with the highest sentence "
-    "BLEU against this file's line: training text for a student (sequence-level interpolation, "
-    "Kim & Rush 2016); needs --input",
+    "of the --n_best translations of a line, write only the one with the highest sentence BLEU "
+    "against the same line of this file: training text for a student (sequence-level "
+    "interpolation, Kim & Rush 2016); needs an --input file",
 )
 define_figures(COMMAND)
 define_decoding(COMMAND)
@@ -90,7 +90,7 @@ def run() -> int:
         COMMAND.warn(f"{translator.config.model.architecture} has no attention: there are no links")
     if FLAGS["model_dir"].using_default_value:
         languages = " to ".join(translator.config.languages)
-        COMMAND.warn(f"with the model {DEFAULT}, {languages}; --model_dir names another")
+        COMMAND.warn(f"using the pretrained model {DEFAULT}, {languages} (see --model_dir)")
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,
@@ -108,9 +108,9 @@ def run() -> int:
 
 
 def _references() -> list[str] | None:
-    """Read the file of --closest_to, if one; InputError if it has not as many lines as the input.
+    """Read the file of --closest_to, if given; InputError if it and the input differ in length.
 
-    UsageError without several translations, or where the lines of the input cannot be counted.
+    UsageError without several translations, or if the lines of the input cannot be counted.
     """
     if FLAGS.closest_to is None:
         return None
@@ -130,9 +130,9 @@ def _references() -> list[str] | None:
 def _closest(
     translations: Iterable[Translation], references: list[str], done: int
 ) -> Iterator[Translation]:
-    """Keep of each translation only the hypothesis with the highest sentence BLEU.
+    """Keep only the hypothesis with the highest sentence BLEU, the first of equal ones.
 
-    Of equals, the first is kept. The first translation is that of line `done`, from 0.
+    The first translation is that of line `done`, from 0.
     """
     from rnnsearch_tf.data.parallel_corpus import CHANGED
     from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
@@ -194,9 +194,9 @@ def _checked(
 def _with_advice(
     translations: Iterable[Translation], config: Config, done: int
 ) -> Iterator[Translation]:
-    """Pass translations on; say at the end how many may be cut off, and how many lines to split.
+    """Pass translations on; finally warn of those that may be truncated, and of lines to split.
 
-    A translation of the maximum length may be cut off. Subword translations given in words, and
+    A translation of the maximum length may be truncated. Subword translations given in words, and
     lines in one case that the model reads as other tokens, are not counted. Lines to split have
     several sentences, and more tokens than the sentences in training.
     """
@@ -213,13 +213,13 @@ def _with_advice(
         yield result
     if longest:
         COMMAND.warn(
-            "translations as long as --max_length_ratio and --max_length let them be, so perhaps "
-            f"cut off: {len(longest):,}, the first of line {longest[0]:,}"
+            f"translations of the maximum length, perhaps truncated: {len(longest):,}, the first "
+            f"of line {longest[0]:,} (see --max_length_ratio and --max_length)"
         )
     if several:
         COMMAND.warn(
             f"lines of several sentences and more than {max_length} tokens: {len(several):,}, the "
-            f"first is line {several[0]:,}; --split_sentences translates their sentences one by one"
+            f"first is line {several[0]:,}; --split_sentences translates sentences one by one"
         )
 
 

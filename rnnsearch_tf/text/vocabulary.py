@@ -21,12 +21,12 @@ class Vocabulary:
     def __init__(self, tokens: Sequence[str]):
         self.tokens = list(tokens)
         if not all(isinstance(token, str) and "\n" not in token for token in self.tokens):
-            raise InputError("a vocabulary must hold strings without line breaks")
+            raise InputError("a vocabulary must contain strings without line breaks")
         if tuple(self.tokens[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS:
             raise InputError(f"a vocabulary must begin with {' '.join(SPECIAL_TOKENS)}")
         self._ids = {token: i for i, token in enumerate(self.tokens)}
         if len(self._ids) < len(self.tokens) or "" in self._ids:
-            raise InputError("a vocabulary must not hold a word twice, nor an empty one")
+            raise InputError("a vocabulary must not contain empty or repeated tokens")
 
     def __len__(self) -> int:
         """K, the number of tokens, special ones included."""

@@ -42,7 +42,8 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if config.model.r_drop and not config.model.dropout:
         raise UsageError("--r_drop needs a --dropout above 0: both forward passes would be equal")
     if config.model.r_drop and config.training.jit_compile:
-        raise UsageError("--r_drop does not go with --jit_compile")  # XLA splits no unknown size
+        # XLA cannot split an axis of unknown size.
+        raise UsageError("--r_drop cannot be combined with --jit_compile")
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")

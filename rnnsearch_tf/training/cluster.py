@@ -37,7 +37,7 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     unusable; InputError if the environment is unusable, or leaves this machine out.
     """
     if (workers is None) != (index is None):
-        raise UsageError("--workers and --worker_index go together")
+        raise UsageError("--workers and --worker_index must be given together")
     if workers is not None and index is not None:
         try:
             hosts = expand_hosts(workers, "--workers")

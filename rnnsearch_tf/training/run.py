@@ -85,9 +85,7 @@ def train(
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
     if subwords and (initial_model or config.tokenizer != SENTENCEPIECE):
-        raise InputError(
-            "subwords go with the tokenizer sentencepiece and without an initial model"
-        )
+        raise InputError("subwords: need the tokenizer sentencepiece and no initial model")
     check_no_pattern(model_dir)
     directory = ModelDirectory(model_dir)
     initial = InitialModel(initial_model) if initial_model else None

@@ -62,8 +62,8 @@ def test_links_of_the_other_direction_are_flipped(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no links in it"),
-        ("\n\n\n", "no links in it"),
+        ("", "contains no links"),
+        ("\n\n\n", "contains no links"),
         ("\nHello\n\n", "line 2: 'Hello' is neither i-j nor ipj"),
         ("1 2\n\n\n", "line 1: '1' is neither i-j nor ipj"),
         ("0-0\n\n1-\n", "line 3: '1-' is neither i-j nor ipj"),
@@ -72,16 +72,16 @@ def test_links_of_the_other_direction_are_flipped(tmp_path, content):
         ("0-0 -1-1\n\n\n", "line 1: '-1-1' is neither"),
         ("0-0\n\n3-9 7-0\n", "line 3: 7-0 is outside a sentence pair of 7 and 11 words"),
         ("0-5\n\n\n", "line 1: 0-5 is outside a sentence pair of 3 and 5 words"),
-        ("0-0\n1-1\n", "links of 2 sentence pairs, not of 3"),
-        ("0-0\n\n\n\n", "links of 4 sentence pairs, not of 3"),
+        ("0-0\n1-1\n", "2 lines for 3 sentence pairs"),
+        ("0-0\n\n\n\n", "4 lines for 3 sentence pairs"),
         ("1 1 1\n1 1\n", "line 2: '1 1' is not: sentence source target [S|P]"),
         ("1 1 1 S\n1 1 2 Q\n", "line 2: '1 1 2 Q' is not"),
         ("1 1 1\n2 3 1\n", "line 2: 3 1 is outside a sentence pair of 2 and 2 words"),
         ("1 1 6 P\n", "line 1: 1 6 is outside a sentence pair of 3 and 5 words"),
         ("2 1 1\n1 1 1\n", "line 2: sentence 1 after sentence 2"),
         ("0 1 1\n", "line 1: sentence 0 after sentence 1"),
-        ("1 1 1\n4 1 1\n", "line 2: sentence 4, of 3 in the text"),
-        ("1 1 1\n2 1 1\n", "links of 2 sentence pairs, not of 3"),
+        ("1 1 1\n4 1 1\n", "line 2: sentence 4, but the text has 3"),
+        ("1 1 1\n2 1 1\n", "ends at sentence 2 of 3"),
     ],
 )
 def test_bad_files(tmp_path, content, said):

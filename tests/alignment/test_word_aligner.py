@@ -29,7 +29,7 @@ def test_long_sentences_are_cut():
 
 def test_an_ensemble_aligns_by_its_members_with_attention():
     ensemble: Any = ScriptedTranslator("en-fr", architecture="rnnencdec")  # its first member
-    with pytest.raises(InputError, match="rnnencdec has no attention and aligns nothing"):
+    with pytest.raises(InputError, match="rnnencdec has no attention, so it cannot align"):
         WordAligner(ensemble)
     ensemble.aligns = True
     assert len(WordAligner(ensemble).align(TEXT)) == 2

@@ -332,8 +332,8 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
         f"{text}/a.en", "--direct_num_workers=x"
     )
     assert "--runner: Unexpected pipeline runner: x" in said(f"{text}/a.en", "--runner=x")
-    assert "out[1]: must have no *, ? or [" in said(f"{text}/a.en", f"--output={tmp_path}/out[1]")
-    assert "--feature: no input is of TFRecords" in said(f"{text}/a.en", "--feature=x")
+    assert "out[1]: must not contain" in said(f"{text}/a.en", f"--output={tmp_path}/out[1]")
+    assert "--feature needs input in TFRecords" in said(f"{text}/a.en", "--feature=x")
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
     assert "cut.gz: not a whole gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))

@@ -246,8 +246,8 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         (1, ["--test=nothing"], "nothing.en: no such file"),
         (2, ["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
         (2, ["--preset_size=huge"], "--preset_size 'huge': choose one of"),
-        (2, ["--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
-        (2, ["--tokenizer=sentencepiece"], "--source_vocabulary_size is of words; with"),
+        (2, ["--subwords=300"], "--subwords needs --tokenizer=sentencepiece"),
+        (2, ["--tokenizer=sentencepiece"], "--source_vocabulary_size counts words; use"),
         (2, ["--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
         (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokenizer has rules for"),
     ):

@@ -244,7 +244,7 @@ def test_tokens_that_are_not_the_gold_s_words(capsys, gold, models):
 def test_bad_gold_is_told_before_a_model_is_loaded(capsys, gold, tmp_path):
     (tmp_path / "gold").write_text("2-0\n")
     line = fails(capsys, evaluate, "--model_dir=nowhere", *gold[1:])
-    assert "gold: links of 1 sentence pairs, not of 6" in line
+    assert "gold: 1 lines for 6 sentence pairs" in line
 
 
 def test_flags_for_alignments_alone(capsys, gold):
@@ -254,6 +254,6 @@ def test_flags_for_alignments_alone(capsys, gold):
 
 def test_flags_that_would_do_nothing(capsys, gold, tmp_path):
     for flag in (f"--translations={tmp_path / 'x'}", "--calibration", "--system=other:file"):
-        assert "does not go with --alignments" in fails(capsys, evaluate, *gold, flag, status=2)
+        assert "with --alignments" in fails(capsys, evaluate, *gold, flag, status=2)
     tune = fails(capsys, evaluate, *gold, "--tune", "--threshold=0.5", status=2)
-    assert "--threshold does not go with --tune, which tries them all" in tune
+    assert "--threshold cannot be combined with --tune, which tries them all" in tune

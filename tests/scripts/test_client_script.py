@@ -192,10 +192,10 @@ def test_scores(serve, capsys, tmp_path):
 
 
 def test_usage(capsys, tmp_path):
-    assert "go together" in fails(capsys, "--signature=score", status=2)
-    assert "go together" in fails(capsys, f"--translation={__file__}", status=2)
+    assert "must be given together" in fails(capsys, "--signature=score", status=2)
+    assert "must be given together" in fails(capsys, f"--translation={__file__}", status=2)
     assert "are the same" in fails(capsys, "--signature=score", "--translation=-", status=2)
-    assert "a server reports versions only" in fails(capsys, "--status", "--label=stable", status=2)
+    assert "which shows all versions" in fails(capsys, "--status", "--label=stable", status=2)
     assert "certificates are for https" in fails(capsys, f"--ca_certificate={__file__}", status=2)
 
 

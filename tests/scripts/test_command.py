@@ -65,10 +65,10 @@ Paint:
                           whether it is long, as the name is, and its text,
                           which is broken
 
-Of every command:
+All commands:
   --flagfile=FILE         read flags from a file, one per line
   --version               print the version
-  --help                  print this
+  --help                  print this help
 """
     )
 

@@ -134,7 +134,7 @@ def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, 
 
 def test_flags_that_would_do_nothing(capsys, flags, corpus):
     assert evaluate.run([*flags, f"--hypotheses={corpus / 'valid.fr'}", "--beam_size=3"]) == 0
-    assert "--beam_size is not used: --hypotheses are given" in capsys.readouterr().err
+    assert "--beam_size has no effect with --hypotheses" in capsys.readouterr().err
     assert "--sample needs --sample_html" in fails(capsys, evaluate, *flags, "--sample=3", status=2)
 
 

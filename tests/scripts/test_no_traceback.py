@@ -97,7 +97,7 @@ def test_an_empty_text_is_refused(capsys, command):
 
 
 def test_flags_that_no_file_can_have(capsys, tmp_path):
-    assert "must not have a NUL" in one_line(capsys, plot, "--output=a\0b")
+    assert "must not contain a NUL" in one_line(capsys, plot, "--output=a\0b")
     assert "an empty name" in one_line(capsys, translate, "--model_dir=a,")
     (tmp_path / "flags").write_bytes(b"--output=\xff\n")
     assert "not UTF-8" in one_line(capsys, plot, f"--flagfile={tmp_path / 'flags'}")

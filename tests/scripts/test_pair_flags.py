@@ -123,7 +123,7 @@ def test_several_references(capsys, engine, files, monkeypatch):
     assert "nrefs:2" in several["bleu"]["signature"]
     gold = [f"--alignments={files / 'en'}"]
     assert evaluate.run([flags[0], source, *both, *gold]) == 2
-    assert "--alignments: the links are those of one --reference" in capsys.readouterr().err
+    assert "--alignments takes only one --reference" in capsys.readouterr().err
 
 
 def test_a_text_of_unknown_words_is_told_once(capsys, engine, files):

@@ -48,12 +48,12 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
 def test_subwords_have_no_candidate_words_and_no_lexicon(capsys, tmp_path):
     flags = "--model_dir=europarl-en-fr", "--candidate_words=100"
     line = fails(capsys, translate, *flags, status=1)
-    assert "--candidate_words needs a model of words; " in line
+    assert "--candidate_words needs a word model; " in line
     model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
     text = tmp_path / "text"
     text.write_text("one\n")
     others = f"--model_dir={model}", f"--source={text}", f"--target={text}"
-    assert "a model of subwords has no use for a lexicon" in fails(capsys, lexicon, *others)
+    assert "a subword model does not use a lexicon" in fails(capsys, lexicon, *others)
 
 
 def train_on(capsys, tmp_path: Path, source: bytes | None, target: bytes) -> str:
@@ -165,8 +165,7 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
     assert list(translate._with_advice(iter(results), config, 10)) == results
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("rnnsearch-translate: translations as long as --max_length_ratio and")
-    assert line.endswith("cut off: 2, the first of line 12")
+    assert "perhaps truncated: 2, the first of line 12 (see --max_length_ratio" in line
     assert list(translate._with_advice(results[:1], config, 0)) == results[:1]
     assert capsys.readouterr().err == ""
 
@@ -192,7 +191,7 @@ def test_paragraphs_are_told_and_translated_by_sentences(capsys, model_dir, tmp_
     assert len(set(third.split(". "))) <= 2  # the last keeps its full stop
     for other in ("--n_best=2", "--alignment=json", "--word_scores"):
         said = fails(capsys, translate, *flags, other, status=2)
-        assert "--split_sentences gives texts and --score alone" in said
+        assert "--split_sentences cannot be combined with --n_best" in said
 
 
 def test_lines_in_lines_out(capsys, engine, tmp_path):

@@ -104,7 +104,7 @@ def test_the_model_is_still_asked_for(tmp_path, capsys):
     assert export.run([f"--export_dir={tmp_path}"]) == 2
     assert "required: --model_dir" in capsys.readouterr().err
     assert export.run([f"--export_dir={tmp_path}", f"--kit={tmp_path / 'kit'}"]) == 2
-    assert "--model_dir and --export_dir go together" in capsys.readouterr().err
+    assert "--model_dir and --export_dir must be given together" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -112,7 +112,7 @@ def test_an_export_within_the_kit_is_refused_before_it_is_made(tmp_path, model_d
     flags = [f"--model_dir={model_dir}", f"--kit={tmp_path / 'kit'}"]
     for folder in ("kit", "kit/exports"):
         assert export.run([*flags, f"--export_dir={tmp_path / folder}"]) == 2
-        assert "--export_dir lies in --kit" in capsys.readouterr().err
+        assert "--export_dir is inside --kit" in capsys.readouterr().err
     assert export.run([flags[0], f"--export_dir={tmp_path / 'en,fr'}"]) == 2
     assert "must not contain a comma" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -145,8 +145,8 @@ def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
 @pytest.mark.parametrize(
     ("workers", "index", "message"),
     [
-        ("a,b", None, "--workers and --worker_index go together"),
-        (None, 0, "--workers and --worker_index go together"),
+        ("a,b", None, "--workers and --worker_index must be given together"),
+        (None, 0, "--workers and --worker_index must be given together"),
         (None, None, "needs --workers and --worker_index, or the variable TF_CONFIG"),
         ("a,b", 2, "^--worker_index 2: of 2 workers, the last is 1$"),
         ("a,,b", 0, "^--workers 'a,,b': must be hosts"),

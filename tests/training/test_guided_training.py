@@ -263,7 +263,7 @@ def test_alignments_and_their_weight_go_together(tmp_path, capsys, corpus, flags
     without = [flag for flag in flags if not flag.startswith("--train_alignments")]
     assert "--guided_alignment_weight 1 needs --train_alignments" in refused(capsys, without)
     said = refused(capsys, [*no_files, "--wmt14=all"])
-    assert "--train_alignments goes with --train_source and --train_target" in said
+    assert "--train_alignments needs --train_source or --train_tsv" in said
     assert not (tmp_path / "model").exists()
 
 

@@ -74,9 +74,9 @@ def wants_alignments(command: Command) -> bool:
     if command.flags.alignments is None:
         command.refuse(_OF_LINKS, "needs --alignments")
         return False
-    command.refuse(_OF_TRANSLATIONS, "does not go with --alignments")
+    command.refuse(_OF_TRANSLATIONS, "cannot be combined with --alignments")
     if command.flags.tune:
-        command.refuse(_TUNED, "does not go with --tune, which tries them all")
+        command.refuse(_TUNED, "cannot be combined with --tune, which tries them all")
     return True
 
 
@@ -84,7 +84,7 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     """Score links between the words of a text against --alignments and print the figures."""
     flags = command.flags
     if len(flags.reference or []) > 1:
-        raise UsageError("--alignments: the links are those of one --reference")
+        raise UsageError("--alignments takes only one --reference")
     methods = _methods(command)
     models = choose_aligned_models(command)
     lengths = [(len(x.split()), len(y.split())) for x, y in zip(*text, strict=True)]

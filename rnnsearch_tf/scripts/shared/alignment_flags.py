@@ -23,15 +23,14 @@ def define_alignment(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentName,
-        "attention: that of the model, or of two models; aligner: that of rnnsearch-aligner in the "
-        "model directory, with the posteriors of both directions, "
-        "averaged unless --symmetrize is given (default: aligner, if there is one and "
-        "no --reverse_model_dir)",
+        "attention: of one or two models; aligner: the one that rnnsearch-aligner has written into "
+        "the model directory, with the posteriors of both directions, averaged unless --symmetrize "
+        "is given (default: aligner, if there is one and no --reverse_model_dir)",
     )
     command.define(
         "reverse_model_dir",
         MODEL_FOLDERS,
-        "a model of the other direction, with the same tokenizer; as --model_dir",
+        "a model of the other direction, or an ensemble, with the same tokenizer",
     )
     command.define(
         "rule",
@@ -56,9 +55,9 @@ def define_alignment(command: Command) -> None:
     command.define(
         "symmetrize",
         Symmetrization,
-        "join the rule's links of target words with its links of source words (by the reverse "
-        "model, if there is one, or in the columns of the same weights) (default: none; with two "
-        "models that are not averaged, grow-diag-final-and)",
+        "combine the links of target words with those of source words, from the reverse model or, "
+        "without one, from the columns of the same weights (default: none; with two models that "
+        "are not averaged, grow-diag-final-and)",
     )
 
 

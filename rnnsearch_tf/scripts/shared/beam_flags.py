@@ -24,7 +24,7 @@ PASSED_ON = (
     "without them, the job runs in this process. Paths may be on any filesystem that Beam "
     "supports: gs://, s3://, hdfs:// and others."
 )
-SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
+SHARDS = "a file or a pattern; * matches within a folder, ** also in all folders below it"
 
 
 def pass_options_on(command: Command) -> None:
@@ -32,7 +32,7 @@ def pass_options_on(command: Command) -> None:
     from rnnsearch_tf.pipelines import jobs
 
     for name in jobs.unknown_options(command.passed_on):
-        command.warn(f"--{name} is not Beam's for Python: it is passed on to the job server")
+        command.warn(f"--{name} is unknown to Beam's Python SDK; the job server may know it")
     jobs.set_filesystem_options(command.passed_on)
 
 
@@ -42,7 +42,7 @@ def output_folder(command: Command, inputs: list[str]) -> str:
 
     output = absolute(command.flags.output).rstrip("/")
     if re.search(r"[*?[]", output):  # Beam would search other folders than it writes to
-        raise UsageError(f"--output {output}: must have no *, ? or [")
+        raise UsageError(f"--output {output}: must not contain *, ? or [")
     own = real_path(output)  # it may be a link
     for pattern in inputs:
         folder = real_path(folder_of(pattern))

@@ -59,7 +59,7 @@ def choose_models(command: Command, names: str | None = None) -> ChosenModels:
     config = check_models(paths, weights)
     decoding = command.settings(config.decoding)
     if decoding.candidate_words and config.tokenizer == SENTENCEPIECE:
-        raise InputError(f"--candidate_words needs a model of words; {paths[0]} has subwords")
+        raise InputError(f"--candidate_words needs a word model; {paths[0]} uses subwords")
     version = find_version(paths[0])
     if version:
         Export(version).check_options(decoding)

@@ -72,7 +72,7 @@ class _Spec:
         if value == "":
             raise UsageError(f"--{name} is empty")
         if isinstance(value, str) and "\0" in value:
-            raise UsageError(f"--{name} {value!r}: must not have a NUL")
+            raise UsageError(f"--{name} {value!r}: must not contain a NUL")
         if (name, value) in RENAMED_VALUES:
             raise UsageError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
         if allowed := choices(self.flag_type):
@@ -251,7 +251,7 @@ class Command:
             spec = self._specs.get(name)
             if count > 1 and spec and spec.is_input_once:
                 has_several = spec.flag_type.has_several
-                advice = "separate files by commas" if has_several else "it takes one"
+                advice = "separate files with commas" if has_several else "it takes one"
                 raise UsageError(f"--{name} is given {count} times: {advice}")
 
     def _check_have_values(self, arguments: list[str]) -> None:

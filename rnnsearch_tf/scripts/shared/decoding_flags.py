@@ -27,6 +27,6 @@ def define_decoding(command: Command) -> None:
 
 
 def define_reading(command: Command) -> None:
-    """Add the decoding options that matter for given translations."""
+    """Add the decoding options that affect the scores of given translations."""
     command.group("Reading (defaults are the model's own)")
     command.define_settings(DecodingConfig, only=("max_length", "correct_spelling"))

@@ -23,12 +23,12 @@ def define_figures(command: Command) -> None:
     command.define(
         "figures",
         OUTPUT_FOLDER,
-        "a folder for figures of each line's soft alignment: 1.png, 2.png, …",
+        "folder for a figure of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define(
         "figure_format",
         FigureFormat,
-        f"of --figures, by default {_FORMAT}; html is an interactive page",
+        f"format of --figures (default: {_FORMAT}); html is an interactive page",
     )
 
 
@@ -44,7 +44,7 @@ def check_figures(command: Command) -> None:
 
 
 def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple[str, str]) -> None:
-    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
+    """With --figures, draw line `number`, from 1, unless it is blank or has non-finite weights."""
     flags = command.flags
     if flags.figures and len(pair.source_tokens) > 1 and are_finite(pair.weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
@@ -63,7 +63,7 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
 
 @contextlib.contextmanager
 def drawing(command: Command) -> Iterator[None]:
-    """Give warnings, as of fonts, as the command's own."""
+    """Show warnings, such as those of fonts, as the command's own."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a home that it cannot write to
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # also where Python is told to raise them

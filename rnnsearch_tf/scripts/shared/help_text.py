@@ -15,7 +15,7 @@ _INDENT = 26  # of the descriptions
 _COMMON = {
     "--flagfile=FILE": "read flags from a file, one per line",
     "--version": "print the version",
-    "--help": "print this",
+    "--help": "print this help",
 }
 
 
@@ -54,7 +54,7 @@ class Requirement:
         if len(chosen) > 1:
             raise UsageError(f"{_joined(chosen[1])} cannot be combined with {_joined(chosen[0])}")
         if chosen and not given >= set(chosen[0]):
-            raise UsageError(f"{_joined(chosen[0])} go together (see --help)")
+            raise UsageError(f"{_joined(chosen[0])} must be given together (see --help)")
         return self.is_required and not chosen
 
 
@@ -88,11 +88,11 @@ def help_text(
             shown = f" (default: {default})" if is_shown else ""
             lines += _entry(left, f"{remarks.get(name, '')}{flag.help}{shown}")
         lines.append("")
-    lines.append("Of every command:")
+    lines.append("All commands:")
     for left, text in _COMMON.items():
         lines += _entry(left, text)
     if not {"FILES", "FOLDERS"}.isdisjoint(placeholders.values()):
-        lines += ["", "FILES, FOLDERS: one, or several with commas."]
+        lines += ["", "FILES, FOLDERS: one, or several separated by commas."]
     return "\n".join(lines)
 
 

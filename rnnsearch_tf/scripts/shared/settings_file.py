@@ -90,8 +90,8 @@ def _check_keys(keys: list[str]) -> None:
 
 
 def check_subword_flags(command: Command, config: Config) -> None:
-    """Raise UsageError if a flag has no use with the tokenizer of the settings."""
+    """Raise a UsageError for a flag that does not apply to the tokenizer of the settings."""
     if config.tokenizer == SENTENCEPIECE:
-        command.refuse(_OF_WORDS, "is of words; with --tokenizer=sentencepiece: --subwords")
+        command.refuse(_OF_WORDS, "counts words; use --subwords with --tokenizer=sentencepiece")
     else:
-        command.refuse(_OF_SUBWORDS, "goes with --tokenizer=sentencepiece")
+        command.refuse(_OF_SUBWORDS, "needs --tokenizer=sentencepiece")

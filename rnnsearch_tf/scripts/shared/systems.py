@@ -19,7 +19,7 @@ def named_systems(command: Command) -> dict[str, str]:
     for value in command.flags.system or []:
         name, _, path = value.partition(":")
         if len(name) == 1 and path and _exists(path) and not _exists(value):
-            raise UsageError(f"--system {value}: a name has two characters or more")
+            raise UsageError(f"--system {value}: a name has at least two characters")
         if len(name) < 2 or not path or _exists(value):
             name = path = value
         if name in systems:

@@ -22,9 +22,9 @@ def define_split_sentences(command: Command) -> None:
     command.define(
         "split_sentences",
         bool,
-        "translate the sentences of a line one by one, and join the translations: models trained "
-        "on sentences translate several at a time worse; for texts and --score alone; needs "
-        "sentencex",
+        "translate the sentences of a line one by one and join the translations: models translate "
+        "several sentences at once worse; can be combined with --score, but not with --n_best, "
+        "--word_scores or alignments; needs sentencex",
         False,
     )
 
@@ -34,19 +34,21 @@ def check_split_sentences(command: Command, aligns: bool) -> None:
     flags = command.flags
     if flags.split_sentences:
         if aligns or flags.word_scores or flags.n_best > 1:
-            raise UsageError("--split_sentences gives texts and --score alone")
+            raise UsageError(
+                "--split_sentences cannot be combined with --n_best, --word_scores or alignments"
+            )
         require_package("sentencex")
 
 
 def define_translation_format(command: Command) -> None:
     """Add --score, --word_scores, --n_best and --alignment."""
     command.define(
-        "score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False
+        "score", bool, "append ' ||| ' and log p(y|x), in nats, to the translation", False
     )
     command.define(
         "word_scores", bool,
-        "write WORD:LOG P for each word and </s>, separated by spaces, after the scores and "
-        "' ||| '; they sum to the log p of the sentence",
+        "append ' ||| ' and WORD:LOG P of each word and of </s>, separated by spaces; they sum to "
+        "the log p of the sentence",
         False,
     )  # fmt: skip
     command.define(
@@ -60,25 +62,23 @@ def define_translation_format(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentFormat,
-        "pharaoh: after the translation and ' ||| ', links i-j from source word i to target word "
-        "j, counted from 0: each target word is linked to the source word with the greatest "
-        "weight, or not linked if that is </s>. Words are the tokens that json shows, not what the "
-        "line has between spaces. json: a JSON object per line, with words, scores and weights",
+        "pharaoh: append ' ||| ' and links i-j from source word i to target word j, counted from "
+        "0: each target word is linked to the source word with the largest weight, unless that is "
+        "</s>. Words are the tokens that json shows, not whitespace-separated words. json: write a "
+        "JSON object per line, with words, scores and weights",
     )
 
 
 def translation_format(command: Command, n_best: int) -> Callable[[Translation, int], str]:
     """Return the function that formats the result of a line, given its number from 0.
 
-    Each result has up to `n_best` hypotheses.
-
-    UsageError if flags do not go together.
+    Each result has up to `n_best` hypotheses. UsageError for flags that cannot be combined.
     """
     flags = command.flags
     is_json = flags.alignment == "json"
     if is_json and (flags.score or flags.word_scores):
         name = "score" if flags.score else "word_scores"
-        raise UsageError(f"--alignment=json has the scores: --{name} is for lines of text")
+        raise UsageError(f"--{name} cannot be combined with --alignment=json, which has scores")
     if is_json:
         return lambda result, number: json_line(result)
     options: dict[str, Any] = {
