@@ -15,7 +15,7 @@ _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 
 
 def keep_freed_memory() -> None:
-    """Have glibc keep freed memory and share it among threads; call before importing TensorFlow.
+    """Make glibc keep freed memory and share it among threads; call before importing TensorFlow.
 
     It does nothing with another C library, or if the environment has settings of its own:
     `GLIBC_TUNABLES` or `MALLOC_…`.

@@ -22,7 +22,7 @@ class Row(NamedTuple):
     """Content of a bar's line."""
 
     labels: tuple[str, str, str]  # name, percentage, count
-    part: float | None  # that is done, 0 to 1; None: unknown
+    part: float | None  # fraction done, 0 to 1; None: unknown
     notes: list[str]  # the most important first; those that fit are shown
 
 
@@ -30,7 +30,7 @@ class Bars(Live):
     """The bars of a process, with their terminal: standard error.
 
     What Python prints or logs there, or to standard output on the same terminal, goes above them.
-    They are drawn in calls alone, without a thread.
+    They are drawn only during calls, without a thread.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def drawn(rows: Collection[Row], width: int) -> RenderableType:
 
 
 def _move_handlers(before: TextIO, after: TextIO) -> None:
-    """Have what Python logs to one stream, also by absl or TensorFlow, written to another."""
+    """Redirect what Python logs to one stream, also by absl or TensorFlow, to another."""
     for logger in (logging.root, *logging.root.manager.loggerDict.values()):
         for handler in getattr(logger, "handlers", ()):
             if getattr(handler, "stream", None) is before:

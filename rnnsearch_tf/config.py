@@ -47,11 +47,11 @@ _LENGTH = Limits(1, 10_000)
 BEAM_SIZE = Limits(1, 1_000)
 SUBWORDS = Limits(260, 1_000_000)  # with 256 bytes and the special tokens
 
-_FLOAT32 = 3e38  # about the greatest number
+_FLOAT32 = 3e38  # about the largest number
 _RATE = Limits(0, 1, without_high=True)
 _POSITIVE = Limits(0, _FLOAT32, without_low=True)
 
-# Names of fields and values in version 0.1.0, and today's.
+# Names of fields and values in version 0.1.0, and their current names.
 RENAMED_FIELDS = {
     "kind": "architecture",
     "decay": "learning_rate_schedule",
@@ -88,7 +88,7 @@ def choices(field_type: Any) -> tuple[str, ...]:
 
 
 def check_names(given: Iterable[str], *records: Any) -> None:
-    """Raise a TypeError for a name that no field of some dataclasses has."""
+    """Raise a TypeError for a name that is not a field of these dataclasses."""
     known = [field.name for record in records for field in dataclasses.fields(record)]
     for name in given:
         if name not in known:
@@ -109,7 +109,7 @@ def check_choice(
 
 
 def _check_fields(settings: Any) -> None:
-    """Check the types of fields, and those that have choices or a range, with a ValueError."""
+    """Raise a ValueError for a field of a wrong type, outside its range or choices."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if isinstance(field.type, type) and dataclasses.is_dataclass(field.type):
@@ -196,8 +196,8 @@ class ModelConfig:
 class TrainingConfig:
     """The training procedure; ValueError for a value out of range.
 
-    By default batch size, optimizer and clipping are the paper's (appendix B.2), and the epochs
-    those of its RNNsearch-50*. Batches are bucketed by length; "sorted" gives the paper's batches.
+    The default batch size, optimizer and clipping are the paper's (appendix B.2), and the number of
+    epochs is that of its RNNsearch-50*. Batches are bucketed by length; "sorted" gives the paper's.
     """
 
     batch_size: int = setting(80, "sentence pairs in an update", _SIZE)
@@ -401,7 +401,7 @@ class Config:
         return self.source_language, self.target_language
 
     def with_settings(self, **settings: Any) -> "Config":
-        """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
+        """Return a copy with changed settings, also of its parts: `with_settings(epochs=4)`.
 
         `max_length` is that of training. ValueError: a value out of range, or another optimizer
         without a learning rate; TypeError: an unknown setting.
@@ -425,7 +425,7 @@ class Config:
         return dataclasses.replace(config, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
-        """Return what a user sets, without the fields that a training run fills in."""
+        """Return the settings without the fields that a training run fills in."""
         values = dataclasses.asdict(self)
         return {name: value for name, value in values.items() if name not in FILLED_IN}
 
@@ -438,7 +438,7 @@ class Config:
         """Read what `to_json` of this version or an older one has written.
 
         ValueError for text that is not such JSON, another format, an unknown or ill-typed field, a
-        value out of range, or another digest than the one it has.
+        value out of range, or a wrong digest.
         """
         values = parse_json(text)
         _require(isinstance(values, dict), "not a JSON object")
@@ -457,13 +457,13 @@ def setting_values(config: Config) -> dict[str, Any]:
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
-    """Build a config dataclass from fields of JSON, in today's names or 0.1.0's; or ValueError."""
+    """Build a config dataclass from JSON fields, with current names or 0.1.0's; or ValueError."""
     values = current_names(values)
     nested = {k: current_names(v) for k, v in values.items() if isinstance(v, dict)}
     return record(config_class, {**values, **nested})
 
 
 def current_names(values: dict[str, Any]) -> dict[str, Any]:
-    """Return fields and their values as this version calls them."""
+    """Return fields and values with their current names."""
     named = ((RENAMED_FIELDS.get(name, name), value) for name, value in values.items())
     return {n: RENAMED_VALUES.get((n, x), x) if isinstance(x, str) else x for n, x in named}

@@ -109,7 +109,7 @@ def _export_path(output: Path) -> Path:
 
 
 def _claim(output: Path) -> None:
-    """Mark the folder as a demonstration's, which may replace its own files and no others."""
+    """Mark the folder as a demonstration's, so that the next one may replace its files."""
     marker = output / _MARKER
     if marker.exists():
         return
@@ -124,7 +124,7 @@ def _claim(output: Path) -> None:
 
 
 def _remove(output: Path) -> None:
-    """Remove the training runs and the export of a demonstration, and nothing that others wrote."""
+    """Remove the training runs and the export of a demonstration, but no other files."""
     say(f"{output}: the earlier demonstration is replaced; other files stay")
     for architecture in SYSTEMS.values():
         directory = ModelDirectory(output / architecture)

@@ -28,7 +28,7 @@ def file_digest(path: str | Path) -> str:
 
 
 def stream_digest(file: IO[bytes]) -> str:
-    """Return the SHA-256 of what is left to read of an open file, in hexadecimal."""
+    """Return the SHA-256 of the rest of an open file, in hexadecimal."""
     digest = hashlib.sha256()
     while block := file.read(_BLOCK):
         digest.update(block)
@@ -36,7 +36,7 @@ def stream_digest(file: IO[bytes]) -> str:
 
 
 def json_digest(value: Any) -> str:
-    """Return the SHA-256 of what JSON holds, whatever the order of the fields of its objects."""
+    """Return the SHA-256 of a JSON value, in which the order of fields does not matter."""
     digest = hashlib.sha256()
     for part in json.JSONEncoder(sort_keys=True).iterencode(value):  # a text may be large
         digest.update(part.encode())
@@ -55,7 +55,7 @@ def folder_digests(folder: Path) -> dict[str, str]:
 
 
 def find_changed(folder: Path, digests: Mapping[str, str]) -> str | None:
-    """Find the first file below a folder that is missing or not what it was; None if all are."""
+    """Find the first file below a folder that is missing or has changed; None if there is none."""
     for name, digest in digests.items():
         path = folder / name
         if not path.is_file() or file_digest(path) != digest:
@@ -88,7 +88,7 @@ def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON object without its digest; ValueError if that is not of the others."""
+    """Return a JSON object without its digest; ValueError if the digest is wrong."""
     rest = {name: value for name, value in values.items() if name != SEAL}
     if SEAL in values and values[SEAL] != json_digest(rest):
         raise ValueError(

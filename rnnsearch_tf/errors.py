@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
-# Errors of file systems on the network, which may be there again in a while.
+# Errors of network file systems, which may recover.
 _PASSING = {getattr(errno, name, 0) for name in ("EIO", "ESTALE", "ETIMEDOUT", "ENOLINK")} - {0}
 _LONGEST = 500  # characters of a library's error that are shown
 
@@ -25,13 +25,13 @@ class InputError(Exception):
 
 
 class UsageError(InputError):
-    """Flags or arguments that are missing, have impossible values or do not go together."""
+    """Flags or arguments that are missing, invalid or incompatible."""
 
     status = 2
 
 
 class TemporaryError(InputError):
-    """A problem that a later try may not have: another process in a folder, a lost machine."""
+    """A problem that may be gone later: another process in a folder, a lost machine."""
 
     status = 75  # EX_TEMPFAIL in sysexits.h
 
@@ -56,7 +56,7 @@ def input_errors(where: object) -> Iterator[None]:
 
 
 def until_error(items: Iterable[_Item], errors: list[Exception]) -> Iterator[_Item]:
-    """Iterate up to an error, which is added to `errors`: a library would replace it by its own."""
+    """Iterate up to an error, and add it to `errors`: a library would raise its own instead."""
     try:
         yield from items
     except Exception as error:
@@ -64,9 +64,9 @@ def until_error(items: Iterable[_Item], errors: list[Exception]) -> Iterator[_It
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """Return " (did you mean OTHER?)" for a misspelled name, or nothing where no name is close.
+    """Return " (did you mean OTHER?)" for a misspelled name, or "" if no known name is close.
 
-    The prefix is put before the other name; it is no part of the names.
+    The prefix is put before OTHER; the names do not include it.
     """
     close = difflib.get_close_matches(name, known, 1)
     return "".join(f" (did you mean {prefix}{other}?)" for other in close)

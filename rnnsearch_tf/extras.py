@@ -20,7 +20,7 @@ _EXTRAS = {
 
 
 def require_package(name: str) -> None:
-    """Raise an InputError, with how to install it, for a missing package; import nothing."""
+    """Raise an InputError that says how to install a missing package; import nothing."""
     if not is_installed(name):
         if name == "tensorflow_text" and sys.platform == "win32":
             raise InputError("subwords need tensorflow-text, which Windows has only in WSL 2")
@@ -33,5 +33,5 @@ def package(extra: str = "") -> str:
 
 
 def is_installed(name: str) -> bool:
-    """Whether a package is there to be imported."""
+    """Whether a package can be imported."""
     return importlib.util.find_spec(name) is not None

@@ -30,7 +30,7 @@ _PACKAGE = Path(__file__).parent
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder, which is removed when the block ends, also by a forced end."""
+    """Yield a new folder, which is removed when the block or the process ends."""
     with (
         tempfile.TemporaryDirectory() as folder,
         interrupts.last_word(functools.partial(shutil.rmtree, folder, ignore_errors=True)),
@@ -40,14 +40,14 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
-    """Yield a temporary name, whose file replaces `path` when the block ends well.
+    """Yield a temporary name, whose file replaces `path` if the block ends without an error.
 
     A symbolic link stays: the file that it points to is replaced. What is not a regular file, such
     as a device or a pipe, stays too: the content is written into it. `suffix` is a file name ending
-    that the writer insists on. An OSError has `path` as its `filename`.
+    that the writer requires. An OSError has `path` as its `filename`.
 
-    Others who may write to the folder cannot make this write or change another file: they cannot
-    know the temporary name beforehand. The temporary file is private if it replaces another.
+    Other users of the folder cannot cause another file to be written or changed, because the
+    temporary name is unpredictable. The temporary file is private if it replaces a file.
     """
     target = real_path(path)
     stays = is_stream(path)
@@ -74,7 +74,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
 
 
 def as_list(paths: Paths) -> list[str | Path]:
-    """Return paths as a list, a single one as a list of it."""
+    """Return a list of the paths, or of the single path."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
@@ -84,19 +84,19 @@ def real_path(path: str | Path) -> Path:
 
 
 def is_url(path: str | Path) -> bool:
-    """Whether a path begins with gs:// or the like, of which a `Path` keeps one slash."""
+    """Whether a path begins with gs:// or the like; a `Path` keeps only one of the slashes."""
     return re.match(r"[A-Za-z][\w+.-]+:/", str(path)) is not None  # one letter is a drive
 
 
 def home_path(path: str | Path) -> Path:
-    """Return a path with the user's home in place of a ~ in front; InputError for a URL."""
+    """Return a path with the user's home in place of a leading ~; InputError for a URL."""
     if is_url(path):
         raise InputError(f"{path}: a URL, not a path on this machine")
     return Path(os.path.expanduser(path))
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether a file is written into and never replaced: a device, a pipe, an open descriptor."""
+    """Whether a file is written into, never replaced: a device, a pipe or an open descriptor."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -106,7 +106,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def opened_stream(path: str | Path) -> IO[bytes]:
-    """Open what `is_stream` to write into it."""
+    """Open a file of which `is_stream` is true, to write into it."""
     descriptor = _descriptor(path)
     # Opened by its name, a file behind /dev/stdout would be written from its beginning.
     return open(path if descriptor is None else os.dup(descriptor), "wb")
@@ -190,7 +190,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def check_no_pattern(path: str | Path) -> None:
-    """Raise an InputError for a folder that TensorFlow would write to, and not find again."""
+    """Raise an InputError for a folder that TensorFlow would write to but not find again."""
     folder = real_path(path)
     if str(folder).encode(errors="replace") != os.fsencode(folder):  # the name that it would use
         raise InputError(f"{folder}: TensorFlow needs a path and a locale in UTF-8")
@@ -318,7 +318,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 
 @contextlib.contextmanager
 def new_folder(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder, which gets the name `path` when the block ends well.
+    """Yield a temporary folder, which gets the name `path` if the block ends without an error.
 
     By then, all of it is on the disk. OSError if `path` has become a file or a folder that is not
     empty, or if writing fails.

@@ -54,7 +54,7 @@ def _checked_list(values: Any) -> Any:
 
 
 def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
-    """Return what is given; TypeError for another kind, InputError for a str that has no UTF-8."""
+    """Return the text; TypeError for another type, InputError for a str that is not Unicode."""
     if not isinstance(text, kind):
         raise TypeError(f"{name}: expected a str, not {_described(text)}")
     try:

@@ -88,7 +88,7 @@ def _handlers() -> dict[int, Any]:
 
 @contextlib.contextmanager
 def _handled_by(handler: Any, earlier: dict[int, Any]) -> Iterator[None]:
-    """Have a handler in place of earlier ones within the block."""
+    """Use a handler in place of earlier ones within the block."""
     _set(dict.fromkeys(earlier, handler))
     try:
         yield
@@ -140,7 +140,7 @@ def by_default() -> Iterator[None]:
 def forced(say: Callable[[int], int]) -> Iterator[None]:
     """End the process when a signal comes and Python cannot raise KeyboardInterrupt.
 
-    The last thing done is `say`, which gets the signal's number and returns the exit status.
+    `say` is called last: it gets the signal's number and returns the exit status.
     """
     reader, writer = socket.socketpair()  # Windows takes no pipe
     writer.setblocking(False)
@@ -196,7 +196,7 @@ def _is_handled(reader: socket.socket) -> bool:
 
 @contextlib.contextmanager
 def last_word(say: Callable[[], object]) -> Iterator[None]:
-    """Have something done before a forced end within the block."""
+    """Call `say` before a forced end within the block."""
     _last_words.append(say)
     try:
         yield

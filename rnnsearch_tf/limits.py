@@ -5,7 +5,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """A range of finite numbers, its ends included where nothing else is said."""
+    """A range of finite numbers, by default with its ends."""
 
     low: float = 0
     high: float = 2**31 - 1  # int32
@@ -13,13 +13,13 @@ class Limits:
     without_high: bool = False
 
     def __str__(self) -> str:
-        """Return the range as a message has it: "at least 1 and at most 1,000"."""
+        """Return the range for a message: "at least 1 and at most 1,000"."""
         least = "above" if self.without_low else "at least"
         most = "below" if self.without_high else "at most"
         return f"{least} {_text(self.low)} and {most} {_text(self.high)}"
 
     def check(self, name: str, value: float, error: type[Exception] = ValueError) -> None:
-        """Raise an error where a number is outside."""
+        """Raise an error for a number outside the range."""
         is_high_enough = value > self.low if self.without_low else value >= self.low
         is_low_enough = value < self.high if self.without_high else value <= self.high
         if not (is_high_enough and is_low_enough):

@@ -89,7 +89,7 @@ def lacks_bfloat16() -> bool:
 
 
 def _cpu_facts() -> dict[str, str]:
-    """Read what Linux tells of the first core; empty on other systems."""
+    """Read what Linux reports about the first core; empty on other systems."""
     facts: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
@@ -112,7 +112,7 @@ def commit() -> str | None:
 def code_fingerprint(package: Path = _PACKAGE) -> str:
     """Return the SHA-256 of a package's Python sources and word tables, and their paths.
 
-    It tells results of one state of the code from those of another, where the version is the same.
+    It distinguishes states of the code that have the same version.
     """
     paths = [*package.rglob("*.py"), *package.rglob("*.txt")]
     return json_digest({path.relative_to(package).as_posix(): file_digest(path) for path in paths})

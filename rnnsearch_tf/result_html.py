@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks: no script, nothing loaded, and the colors of the page around."""
+"""Results as HTML for notebooks: without scripts or other files, in the colors of the page."""
 
 import html
 import math

@@ -16,9 +16,9 @@ _LOWEST = -3.4e38  # scores below it are float32's lowest number
 
 
 def received_score(score: float) -> float:
-    """Read a score of a model's answer, where float32's lowest number stands for −inf.
+    """Read a score from a model's answer, where float32's lowest number stands for −inf.
 
-    JSON, in which a server answers, has no −inf.
+    Servers answer in JSON, which has no −inf.
     """
     return -math.inf if score < _LOWEST else score
 

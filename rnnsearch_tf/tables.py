@@ -4,7 +4,7 @@ import importlib.resources
 
 
 def read_tables(package: str, name: str) -> dict[str, list[list[str]]]:
-    """Read the sections of a package's NAME.txt: each line's cells, which stand between "|"."""
+    """Read the sections of a package's NAME.txt: each line's cells, separated by "|"."""
     file = importlib.resources.files(package).joinpath(f"{name}.txt")
     tables: dict[str, list[list[str]]] = {}
     for line in file.read_text("utf-8").splitlines():

@@ -9,7 +9,7 @@ _LINE_END = re.compile("\r\n|\r|\n")
 
 
 def is_terminal(stream: object) -> bool:
-    """Whether a stream is a terminal; a windowed program has None, and others a logger."""
+    """Whether a stream is a terminal; programs may have None or a logger in its place."""
     return getattr(stream, "isatty", bool)()
 
 
@@ -22,11 +22,11 @@ def printable(text: str) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Count the letters of a text, wide ones, such as Japanese, twice, and no marks on letters."""
+    """Count the columns of a text: two for a wide letter, such as Japanese, none for a mark."""
     letters = [letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me")]
     return len(letters) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in letters)
 
 
 def single_line(text: str) -> str:
-    """Replace ends of lines by spaces, in what must be one line of an output."""
+    """Replace line breaks with spaces, in a text that must be one line of an output."""
     return _LINE_END.sub(" ", text)

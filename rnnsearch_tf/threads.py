@@ -29,7 +29,7 @@ def limit_operations(threads: int) -> None:
 
 
 def limit_for_halves() -> None:
-    """Give each half of a batch its cores, where an update is computed in two halves."""
+    """Give each half of a batch its own cores, if an update is computed in two halves."""
     if halves_pay():
         limit_operations(cores() // 2)
 

@@ -98,7 +98,7 @@ class HmmAligner(tf.Module):
     def align(
         self, source: Sequence[Sentence], target: Sequence[Sentence]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Align sentence pairs: of each α [Ty + 1, Tx + 1] and β, as in `posteriors`."""
+        """Align sentence pairs; yield α [Ty + 1, Tx + 1] and β of each, as in `posteriors`."""
         longest = (max(map(len, side), default=0) for side in (source, target))
         if len(source) > 1 and len(source) * math.prod(longest) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2
@@ -145,7 +145,7 @@ class HmmAligner(tf.Module):
             raise InputError(f"{path}: {error.strerror}") from error
         except MemoryError as error:
             raise InputError(f"{path}: damaged, or too large for the memory") from error
-        except Exception as error:  # NumPy and zipfile do not tell all that they raise
+        except Exception as error:  # NumPy and zipfile do not document all their errors
             raise InputError(f"{path}: not an aligner, or damaged") from error
         return cls(*parts)
 

@@ -23,7 +23,7 @@ _expect = graph_function(expectations_of_words, reduce_retracing=True)
 
 
 class Cells(NamedTuple):
-    """The pairs of words that are together in some sentence pair, in order of their keys."""
+    """The pairs of words that occur together in some sentence pair, in order of their keys."""
 
     keys: Any  # int64 [C], source id · K_y + target id
     target_words: int  # K_y, with 0 for padding
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
     def rows(self, source: Any, target: Any) -> tf.Tensor:
         """Return rows of `Direction.lexicon`, int32 [B, I, J], for ids [B, J] and [B, I].
 
-        C where a pair of words is no cell.
+        C where a pair of words is not a cell.
         """
         keys = keys_of(source, target, self.target_words)
         flat, size = tf.reshape(keys, [-1]), tf.size(self.keys)
@@ -74,7 +74,7 @@ def _untrained(cells: int, words: int) -> Direction:
 
 
 class _Counts:
-    """Expected counts of one direction, of an iteration."""
+    """Expected counts of one direction in one iteration."""
 
     def __init__(self, direction: Direction):
         self._direction = direction

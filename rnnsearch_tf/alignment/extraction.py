@@ -32,7 +32,7 @@ class LinkMethod:
 
     rule: LinkRule
     weights: LinkWeights = "forward"
-    # None, which "both" cannot have: the links of source words for "reverse", else of target words.
+    # None (not for "both"): only the links of source words for "reverse", else of target words.
     symmetrization: Symmetrization | None = None
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class LinkMethod:
             raise ValueError("two directions need a symmetrization")
 
     def __str__(self) -> str:
-        """Return the method as tables have it: "both, threshold 0.3, union"."""
+        """Return the method as tables show it: "both, threshold 0.3, union"."""
         return ", ".join(filter(None, (self.weights, str(self.rule), self.symmetrization)))
 
     def links(self, forward: np.ndarray, reverse: np.ndarray | None = None) -> Links:

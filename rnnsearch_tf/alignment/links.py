@@ -1,7 +1,7 @@
 """Links between words from soft alignments.
 
 α_i is computed before word y_i is written, from the state that has read y_1 … y_{i−1} (paper,
-section 3.1; in the order look_update_generate, y_1 … y_{i−2}). So row i of α tells where the
+section 3.1; in the order look_update_generate, y_1 … y_{i−2}). So row i of α shows where the
 decoder attends in order to write y_i, and the links of y_i are taken from row i. The rows before
 and after it give worse links in both orders.
 """
@@ -47,7 +47,7 @@ class LinkRule:
             object.__setattr__(self, "threshold", DEFAULT_THRESHOLD)
 
     def __str__(self) -> str:
-        """Return the rule as tables have it: "argmax", "threshold 0.3"."""
+        """Return the rule as tables show it: "argmax", "threshold 0.3"."""
         return self.name if self.threshold is None else f"{self.name} {self.threshold:g}"
 
     def links(self, weights: np.ndarray) -> Links:

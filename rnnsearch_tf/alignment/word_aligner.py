@@ -31,7 +31,7 @@ class PairAlignment(NamedTuple):
 class WordAligner:
     """Aligns given sentence pairs, split into tokens by the models' common tokenizer.
 
-    A model that has an `HmmAligner` needs no reverse: the aligner works in both directions.
+    A model with an `HmmAligner` needs no reverse model: the aligner works in both directions.
     InputError for a model that cannot align, and for two that are not each other's reverse.
     """
 

@@ -80,7 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """Make a `ModelSpec`; InputError for names that are not Unicode or do not go together."""
+    """Make a `ModelSpec`; InputError for names that are not Unicode, or incompatible ones."""
     if not name:
         raise UsageError("model: must have a name")
     if version is not None and label is not None:

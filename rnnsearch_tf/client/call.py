@@ -60,7 +60,7 @@ class Call(Generic[_Result]):
             raise self.late()
 
     def late(self) -> DeadlineError:
-        """Make the error of a call that has not ended in time, or before it was cancelled."""
+        """Make the error of a call that has not ended before its deadline or its cancellation."""
         if self._cancelled.is_set():
             problem = "the client was closed before the answer came"
         else:

@@ -5,7 +5,7 @@ from rnnsearch_tf.terminal import printable
 
 
 class ServingError(InputError):
-    """A call failed; the reason has a remedy where one is known."""
+    """A call failed; the message suggests a remedy if one is known."""
 
     def __init__(self, server: object, reason: str, attempts: int = 1):
         self.server = str(server)
@@ -23,7 +23,7 @@ class AddressError(ServingError):
 
 
 class UnavailableError(ServingError):
-    """The server is out of reach, breaks off, or says it is unavailable; only this is retried."""
+    """The server cannot be reached, breaks off, or is unavailable; only this is retried."""
 
 
 class TlsError(ServingError):
@@ -47,11 +47,11 @@ class RequestError(ServingError):
 
 
 class MessageSizeError(ServingError):
-    """A request or an answer is larger than one side takes."""
+    """A request or an answer is larger than one side accepts."""
 
 
 class ServerError(ServingError):
-    """The server failed at a request that it had understood."""
+    """The server failed to answer a valid request."""
 
 
 class AnswerError(ServingError):

@@ -1,4 +1,4 @@
-"""The wording of failed calls, for both protocols."""
+"""Error messages of failed calls, for both protocols."""
 
 import enum
 import re

@@ -183,7 +183,7 @@ def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> Iterator[tupl
 class _Batch(NamedTuple):
     """A batch whose tokens are not read yet."""
 
-    pairs: Pairs  # that it is taken from
+    pairs: Pairs  # from which it is taken
     indices: np.ndarray  # in `pairs`
     rows: np.ndarray  # in the corpus, for the alignments
     width: int  # both sides are padded to it; 0: each to its longest sentence
@@ -192,7 +192,7 @@ class _Batch(NamedTuple):
 def _bucket_batches(
     kept: Iterator[tuple[int, int]], pairs: Pairs, config: TrainingConfig
 ) -> Iterator[_Batch]:
-    """Emit a batch when a bucket is full; at the end, what the buckets hold."""
+    """Yield a batch when a bucket is full; at the end, the rest of each bucket."""
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     for row, length in kept:
         width = _bucket(length, config.bucket_width) * config.bucket_width

@@ -47,7 +47,7 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
 
 
 def bounded(file: IO[bytes] | io.BufferedIOBase) -> Iterator[bytes]:
-    """Yield lines; ValueError for one too long for the memory, such as in a hostile .gz."""
+    """Yield lines; ValueError for one too long for the memory, as in a hostile .gz."""
     for number in itertools.count(1):
         line = file.readline(MAX_LINE_BYTES + 1)
         if len(line) > MAX_LINE_BYTES:

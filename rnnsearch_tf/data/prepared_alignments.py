@@ -30,7 +30,7 @@ from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import counted, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
-_ENOUGH_PAIRS = 20  # to tell which words links are of
+_ENOUGH_PAIRS = 20  # to tell which words the links refer to
 
 
 def prepare_alignments(

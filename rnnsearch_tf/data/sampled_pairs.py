@@ -1,4 +1,4 @@
-"""Sentence pairs whose subwords are drawn at random, anew for each pass (Kudo 2018)."""
+"""Sentence pairs whose subwords are drawn at random in each pass (Kudo 2018)."""
 
 import itertools
 from collections.abc import Sequence

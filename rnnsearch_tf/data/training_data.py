@@ -124,7 +124,7 @@ class TrainingData:
         )
 
     def hints(self) -> Iterator[str]:
-        """Yield what a reader of the log should know before the training."""
+        """Yield hints for the log, before the training."""
         yield from self._prepared.problems
         if self._long > _MANY * len(self.pairs):
             share = self._long / len(self.pairs)

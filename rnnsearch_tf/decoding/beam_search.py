@@ -222,7 +222,7 @@ def _search_with_shrinking_batch(
 
 
 def _add_word(step: SearchStep, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
-    """Add a word to the live hypotheses, and return what is carried of their parents' state."""
+    """Add a word to the live hypotheses, and return the carried part of their parents' states."""
     logits = step.predict(state)
     _check_logits(logits, rules)
     beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)

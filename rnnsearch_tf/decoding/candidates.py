@@ -1,4 +1,4 @@
-"""Candidate words: the few that the translations of a batch are chosen from."""
+"""Candidate words: the few words to which the search is restricted."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _PAIRS_AT_ONCE = 80
 class Evaluator:
     """Evaluates a model: its translations of a test set, and its likelihood of given pairs.
 
-    `nll` and `calibration` need the model itself, which an export does not give.
+    `nll` and `calibration` need the model itself, which an export does not have.
     """
 
     def __init__(self, translator: Translator):

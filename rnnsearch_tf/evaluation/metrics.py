@@ -33,7 +33,7 @@ class Score(NamedTuple):
     interval: float | None = None  # half of the 95% confidence interval, where there is one
 
     def __str__(self) -> str:
-        """Return the score as tables have it: "26.75 ± 0.81"."""
+        """Return the score as tables show it: "26.75 ± 0.81"."""
         return with_interval(self.score, self.interval)
 
 

@@ -33,7 +33,7 @@ def unknown_word_problems(
     tokenizers: Sequence[Tokenizer],
     vocabularies: Sequence[Vocabulary],
 ) -> list[str]:
-    """Return what to say of texts whose words a model may not know.
+    """Return warnings about texts whose words a model may not know.
 
     These are texts with more than 40% of the first sentences' tokens unknown, or single bytes of
     subwords, and, for a model of words, those in which `problem_of_form` finds a line. The texts,

@@ -105,7 +105,7 @@ class Export:
         alignment: str | None = None,
         weights: str = BEST,
     ) -> None:
-        """Raise an InputError if what is asked for is not the export's own."""
+        """Raise an InputError for options that differ from the export's own."""
         if decoding not in (None, self.config.decoding):
             raise InputError(f"{self.path}: an export always uses its own decoding options")
         if alignment not in (None, self.alignment):
@@ -144,7 +144,7 @@ def check_models(paths: Sequence[str | Path], weights: str) -> Config:
 
 
 def _difference(config: Config, first: Config) -> str | None:
-    """Say by what a member of an ensemble reads or writes other tokens than the first."""
+    """Say why a member of an ensemble reads or writes other tokens than the first."""
     for name in _IN_COMMON:
         value = getattr(config, name)
         if value != getattr(first, name):

@@ -58,7 +58,7 @@ def without_repeats(
 ) -> NBest:
     """Keep the first of equal texts, in order; the slots of the others become empty, and last.
 
-    Arguments are as the fields of `NBest`, but for tokens and their scores, [B, N, T].
+    The arguments are the fields of `NBest`, but tokens and their scores are [B, N, T].
     """
     is_found = length > 0
     equal = text[:, :, None] == text[:, None, :]  # [B, N, N]

@@ -502,7 +502,7 @@ class Translator:
         return Translator.of(self._with_decoding(decoding), self._origin)
 
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
-        """Return the best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
+        """Return the best hypotheses' texts with [UNK] kept, which `text` may have replaced."""
         each = (h.pieces or h.tokens for h in (t.hypotheses[0] for t in translations))
         # Of split text, there is one behind each sentence.
         tokens = [[token for token in some if token != SPECIAL_TOKENS[EOS]] for some in each]

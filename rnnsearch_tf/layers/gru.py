@@ -48,7 +48,7 @@ class _GatedUnit(PreciseLayer):
         state: Float[Tensor, "*rows n"],
         recurrent: tuple[Any, Any],
     ) -> Float[Tensor, "*rows n"]:
-        """Return the next states from what words and contexts contribute, and the states."""
+        """Return the next states, given the contributions of words and contexts, and the states."""
         gate_inputs, candidate_inputs = split_columns(inputs, 2 * self.units)
         U_gates, U = (self.factor(weights) for weights in recurrent)
         gate_inputs = gate_inputs + product(state, U_gates)
@@ -66,7 +66,7 @@ class _GatedUnit(PreciseLayer):
         reverse: bool = False,
         real: Float[Tensor, "T B 1"] | None = None,
     ) -> Float[Tensor, "T B n"]:
-        """Return the states after each input, going from the first, or with `reverse` the last."""
+        """Return the states after each input, in order or, with `reverse`, in reverse order."""
         U_gates, U = self.recurrent_weights
         return gated_recurrence(inputs, start, U_gates, U, self.compute_dtype, reverse, real)
 

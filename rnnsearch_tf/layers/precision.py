@@ -133,7 +133,7 @@ def split_columns(
         return tuple(ops.split(x, columns, axis=-1))
     import tensorflow as tf
 
-    # `ops.split` computes the sizes in 24 operations, and slices take longer. TensorFlow hands a
+    # `ops.split` computes the sizes in 24 operations, and slices take longer. TensorFlow moves a
     # split into more than three parts to other threads.
     return tuple(tf.split(x, np.diff((0, *columns, x.shape[-1])), axis=-1))
 

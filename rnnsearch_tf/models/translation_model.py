@@ -245,7 +245,7 @@ class TranslationModel(keras.Model):
         source, target = ops.convert_to_tensor(source), ops.convert_to_tensor(target)
         annotations, summary = self.encoder(source, training=training)
         mask = ops.not_equal(source, 0)
-        # By a call, so that Keras hands `training` on to an attention with dropout.
+        # By a call, so that Keras passes `training` on to an attention with dropout.
         return self.decoder(
             target, annotations, summary, mask, training=training, positions_first=True
         )

@@ -52,7 +52,7 @@ def unknown_options(options: Sequence[str]) -> list[str]:
 
 
 def set_filesystem_options(options: Sequence[str]) -> None:
-    """Pass the options to Beam's filesystems, which otherwise get them from a pipeline."""
+    """Pass the options to Beam's filesystems, which would get them only from a pipeline."""
     FileSystems.set_options(PipelineOptions([_LOCAL, *options]))
 
 

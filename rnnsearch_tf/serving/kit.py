@@ -18,7 +18,7 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 
 
 def check_kit_folder(folder: str | Path) -> None:
-    """Raise an InputError if the folder is not empty, but for what a Mac's Finder leaves in it."""
+    """Raise an InputError unless the folder is empty or has only what a Mac's Finder leaves."""
     if Path(folder).is_dir() and {path.name for path in Path(folder).iterdir()} - {".DS_Store"}:
         raise InputError(f"{folder}: is not empty, and nothing was overwritten")
 

@@ -139,7 +139,7 @@ def _languages(*codes: str) -> Iterator[str]:
 
 
 def _training(config: Config, record: dict[str, Any]) -> Iterator[str]:
-    """Yield what the card tells of the training run."""
+    """Yield what the card says about the training run."""
     if config.initial_model:
         yield "from the weights of another model"
     if "epoch" in record:

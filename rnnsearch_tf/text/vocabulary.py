@@ -33,7 +33,7 @@ class Vocabulary:
         return len(self.tokens)
 
     def __contains__(self, token: str) -> bool:
-        """Whether it knows a token."""
+        """Whether a token is in the vocabulary."""
         return token in self._ids
 
     @classmethod

@@ -36,7 +36,7 @@ _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """The bar of a training run: updates, time left, `update_notes`; to be closed."""
+    """The bar of a training run: updates, time left, `update_notes`; close it at the end."""
 
     def __init__(self) -> None:
         super().__init__()

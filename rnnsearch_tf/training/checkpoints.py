@@ -103,7 +103,7 @@ class Checkpoints:
 
     @property
     def state(self) -> TrainingState:
-        """The state that is saved and restored; to be changed in place."""
+        """The state that is saved and restored; change it in place."""
         return self._saved.state
 
     def begin(self) -> None:

@@ -92,7 +92,7 @@ def _tasks(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> list[tup
 
 
 def gpu_advice(strategy: tf.distribute.Strategy) -> str:
-    """Say, behind the hardware, where a training run uses no GPU although one was expected."""
+    """Return what to append to the hardware if a training run does not use an expected GPU."""
     if tf.config.get_visible_devices("GPU"):
         return ""
     if unusable := _unusable_gpus():

@@ -103,7 +103,7 @@ def evaluation_record(
     The metrics are those of the updates since the evaluation before; the seconds are of training.
     """
     record: dict[str, Any] = {
-        # Rounded down: a run that has not ended is not told to be at the end of its last epoch.
+        # Rounded down, so that an unfinished run is not shown at the end of its last epoch.
         "epoch": updates * 1000 // batches_per_epoch / 1000,
         "updates": updates,
         "training_seconds": round(seconds, 1),

@@ -186,7 +186,7 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
 
 
 def _appears(directory: ModelDirectory) -> bool:
-    """Wait for what another machine has written: NFS may show for half a minute what was before."""
+    """Wait for files of another machine: NFS may show an old state for half a minute."""
     end = time.monotonic() + _SHARED_SECONDS
     while not directory.is_complete() and time.monotonic() < end:
         time.sleep(1)

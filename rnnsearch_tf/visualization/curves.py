@@ -133,7 +133,7 @@ def _new_figure(height: float) -> Figure:
 
 
 def _fonts(path: str | Path, names: Iterable[str]) -> contextlib.AbstractContextManager[list[str]]:
-    """Draw in our colors, with the fonts that the names need, but those of an SVG's viewer."""
+    """Draw in our colors, with the fonts that the names need; an SVG uses its viewer's fonts."""
     return figure_fonts([] if image_format(path) == SVG else names)
 
 

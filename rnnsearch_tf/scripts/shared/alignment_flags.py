@@ -76,7 +76,7 @@ def _wanted(command: Command) -> AlignmentName | None:
 
 
 def link_method(command: Command) -> LinkMethod:
-    """Return the method that the flags describe; UsageError if they do not go together."""
+    """Return the method that the flags describe; UsageError if they are incompatible."""
     flags = command.flags
     if by_aligner(command):
         if flags.reverse_model_dir or flags.average_alignments:
@@ -118,7 +118,7 @@ class AlignedModels(NamedTuple):
         return self.forward.digests() + (self.reverse.digests() if self.reverse else [])
 
     def open(self) -> "WordAligner":
-        """Load them; InputError if models do not go together."""
+        """Load them; InputError if the models are incompatible."""
         from rnnsearch_tf.alignment.word_aligner import WordAligner
 
         forward = self.forward.open(self.wanted)

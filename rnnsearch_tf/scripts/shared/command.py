@@ -153,7 +153,7 @@ class Command:
                 self.define(field.name, field.type, about["help"], limits=about["limits"])
 
     def show_defaults(self, defaults: Callable[[], dict[str, Any]]) -> None:
-        """Have `--help` show what flags without a default stand for; reads the other flags."""
+        """Let `--help` show the values that `defaults` returns for flags without a default."""
         self._shown_defaults = defaults
 
     def settings(self, config: Any) -> Any:
@@ -172,7 +172,7 @@ class Command:
     def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
         """Make the function of the console script, which takes the arguments of `run`.
 
-        `python -m` with the script's own module would do nothing, and ends with a hint.
+        Running the script's own module with `python -m` ends with a hint.
         """
         if main.__module__ == "__main__":
             name = self.name.removeprefix("rnnsearch-")

@@ -66,7 +66,7 @@ def drawing(command: Command) -> Iterator[None]:
     """Show warnings, such as those of fonts, as the command's own."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a home that it cannot write to
     with warnings.catch_warnings():
-        warnings.simplefilter("default")  # also where Python is told to raise them
+        warnings.simplefilter("default")  # also if Python is set to raise them
         warnings.simplefilter("ignore", DeprecationWarning)  # between libraries
         warnings.showwarning = lambda message, *_: command.warn(str(message))
         yield

@@ -1,4 +1,4 @@
-"""Flags that are required or go together; and the text of `--help`, with all flags in groups."""
+"""Flags that are required or need each other; and the text of `--help`, with flags in groups."""
 
 import dataclasses
 import textwrap
@@ -39,7 +39,7 @@ class Requirement:
         return f"({' | '.join(sets)})" if len(sets) > 1 else sets[0]
 
     def remark(self, name: str) -> str:
-        """Return what the description of a flag begins with."""
+        """Return the beginning of a flag's description."""
         first, *others = self.alternatives
         if name not in first:
             return f"instead of {_joined(first)}: "

@@ -17,19 +17,19 @@ class LineStream:
     """Lines for the items of an input, written to standard output (-), a pipe or a device."""
 
     def __init__(self, path: str, warn: Callable[[str], None]):
-        self.done = 0  # items whose lines are there from a run that broke off
+        self.done = 0  # items whose lines an interrupted run has written
         self.has_failed = False  # whether a line has no finite result, also of those done
         self._path = path
         self._warn = warn
 
     def check(self, number: int, is_finite: bool, problem: str) -> None:
-        """Tell of line `number`, from 1, where its result is not finite."""
+        """Warn of line `number`, from 1, if its result is not finite."""
         if not is_finite:
             self.has_failed = True
             self._warn(f"line {number:,}: {problem}")
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items that are not done; InputError if the done ones are others."""
+        """Yield the items that are not done; InputError if those that are done have changed."""
         return iter(items)
 
     def kept_lines(self) -> list[bytes]:

@@ -59,9 +59,9 @@ def _parsed(content: bytes) -> Any:
     import yaml  # here: without it, as where the client alone is installed, a command still starts
 
     class Loader(yaml.SafeLoader):
-        """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not.
+        """PyYAML's loader, but 1e-3 is a number, as in YAML 1.2.
 
-        And a key that occurs twice, of which PyYAML's takes the last, is an error.
+        A key that occurs twice is an error; PyYAML takes the last one.
         """
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:

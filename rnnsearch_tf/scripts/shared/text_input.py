@@ -18,7 +18,7 @@ from rnnsearch_tf.windows import MAX_LENGTH, length_of
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _LONGEST = 0.2  # seconds, after which lines that keep coming wait for the next list
-_IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
+_IDLE = 0.5  # seconds; Windows reports Ctrl-C only between waits
 _LINES_AHEAD = 4096
 
 Line = TypeVar("Line")
@@ -99,7 +99,7 @@ def _standard_input() -> Iterator[bytes]:
 class Decoder:
     """Decodes lines; what is not UTF-8 becomes U+FFFD, as in the served model.
 
-    `warn` is told of the first such line.
+    `warn` is called for the first such line.
     """
 
     def __init__(self, warn: Callable[[str], None]):

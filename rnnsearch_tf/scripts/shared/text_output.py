@@ -50,7 +50,7 @@ def show(text: str) -> None:
 
 
 def shown_by(stream: TextIO) -> Callable[[str], str]:
-    """Return what makes text fit for a stream: a pipe or a file gets it unchanged."""
+    """Return a function that prepares text for a stream: for pipes and files, it is unchanged."""
     return printable if stream.isatty() else str
 
 
