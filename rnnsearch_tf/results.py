@@ -51,8 +51,8 @@ class Hypothesis:
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
             None if the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
-            `</s>` included; None if it was not asked for, NaN where it is not finite. Results
-            are compared without it.
+            `</s>` included; None if it was not asked for, NaN where it is not finite. Comparisons
+            of results ignore it.
         pieces: the subwords that the words are made of, `</s>` last; only from `Translator`, and
             for models whose tokens are subwords.
         word_scores: log p of each of `tokens` given those before it, in nats, `</s>` with its own;

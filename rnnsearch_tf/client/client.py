@@ -37,13 +37,13 @@ class Client:
     Texts are sent in batches, `concurrency` of them at once, and read only when they are about to
     be sent; results come one by one, in order, as the caller asks for them. When a batch fails, the
     results before it come first, then its error is raised and the other batches are cancelled.
-    Servers named by http and https are called over REST, those by grpc and grpcs over gRPC; neither
+    Servers with http and https are called over REST, those with grpc and grpcs over gRPC; neither
     needs TensorFlow.
 
     Results have the types of `Translator`. Fields that the signature does not send are empty or
     None in hypotheses (see `Hypothesis`); the same fields of the result raise a ValueError.
 
-    A client can be used by several threads. It is a context manager; leaving it closes it.
+    A client can be used by several threads, and as a context manager, which closes it.
 
     Args:
         server: scheme://host:port with one of http, https, grpc, grpcs.
@@ -53,7 +53,7 @@ class Client:
         deadline: maximum seconds of a batch, its retries included.
         batch_size: texts in a call.
         concurrency: calls at once.
-        attempts: maximum number of times that a call is tried while the server is unavailable.
+        attempts: maximum attempts of a call while the server is unavailable.
         max_message_bytes: larger requests are not sent, larger answers not read.
         tls: certificates, for https and grpcs.
 
@@ -118,9 +118,9 @@ class Client:
 
         Args:
             lines: one sentence each.
-            split_sentences: whether lines may have several sentences, which are translated one by
-                one; their scores are added. They are found by sentencex, by the rules of the
-                model's source language, which the server is asked for once.
+            split_sentences: whether to translate the sentences of a line one by one; their scores
+                are added. sentencex finds them by the rules of the model's source language, for
+                which the server is asked once.
 
         Raises:
             ServingError: a batch failed.

@@ -24,7 +24,7 @@ class Wmt14:
 
     Args:
         subsets: some of `SUBSETS`, in any order.
-        data_dir: the folder of TensorFlow Datasets; its own default when absent.
+        data_dir: the folder of TensorFlow Datasets; by default its own.
         source_language: "en" or "fr".
         target_language: the other.
 

@@ -132,9 +132,9 @@ class Translator:
         """Read a model directory, several as an ensemble, or an export.
 
         Args:
-            path: the model directory, or a list of them; languages and decoding options are the
-                first one's. Or "europarl-en-fr", the pretrained model. Or an export: a version's
-                folder, or the folder of versions, of which the highest is used.
+            path: a model directory; a list of them, with the first one's languages and decoding
+                options; "europarl-en-fr", the pretrained model; or an export, a version's folder or
+                the folder of versions, whose highest is used.
             decoding: all options, instead of the model's own (`with_options` changes some of
                 them); an export always has its own.
             weights: "best" or "last"; an export has one set, and refuses "last".
@@ -181,11 +181,11 @@ class Translator:
         )
 
     def prepare(self) -> None:
-        """Precompute what each search needs from the model's weights, to translate much text.
+        """Precompute what every search needs from the model's weights, to translate much text.
 
-        Call it before the first search, and only if the weights no longer change. It takes 0.1 s
-        and at most the memory of the decoder's weights plus 64 MiB, of each model, until the
-        process ends; again for other `candidate_words` and `bfloat16`. Exports are left alone.
+        Call it before the first search, and only if the weights no longer change. For each model,
+        it takes 0.1 s and, until the process ends, at most the memory of the decoder's weights plus
+        64 MiB; other `candidate_words` and `bfloat16` take this again. It does nothing for exports.
         """
         if isinstance(self._engine, TextModel):
             self._engine.prepare()
@@ -242,14 +242,14 @@ class Translator:
             ([2, 1], '', 0.0)
 
         Args:
-            text: one sentence each, of which the first `decoding.max_length` tokens are read.
+            text: a sentence or several; the first `decoding.max_length` tokens of each are read.
             beam_size: hypotheses kept in the search; None: as configured.
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
-            split_sentences: whether the sentences of a text are translated one by one. Tokens and
-                scores follow one another, with `</s>` after each sentence, and the score is the
-                sum. sentencex finds the sentences, by the source language.
-            progress: whether standard error shows the progress of a list that takes long.
+            split_sentences: whether to translate the sentences of a text one by one. Their tokens
+                are joined, with `</s>` after each sentence, and their scores added. sentencex finds
+                the sentences by the rules of the source language.
+            progress: whether to show progress on standard error.
 
         Returns:
             A `Translation`, or a list of them. Scores are in nats.
@@ -346,14 +346,14 @@ class Translator:
             prefix: how its translation begins. A space at the end says that the last word is
                 whole: another word or punctuation follows. Without it, the last word may be
                 unfinished, and the translation has a word that begins with it. Words that the
-                vocabulary lacks are read as [UNK], and stay in the text as they are. Of a prefix,
-                the first `max_length` tokens are read.
+                vocabulary lacks are read as [UNK], and stay in the text as they are. The first
+                `max_length` tokens are read.
             n_best: different translations wanted; there may be fewer.
 
         Returns:
-            Whole translations, the prefix included, in `text` and in the scores; under candidate
-            words, those of the prefix are among them. If no translation can begin with it, one
-            without text, whose score is −inf.
+            Whole translations: text and scores include the prefix. With candidate words, its words
+            become candidates. If no translation can begin with it, the text is empty and the score
+            is −inf.
 
         Raises:
             InputError: more translations than the beam is wide, an export without completions, or
@@ -389,11 +389,11 @@ class Translator:
             source: a sentence, or a list of them.
             target: a translation, or a list of as many: text, which is split into tokens, or a
                 result of `translate`, whose tokens are taken as they are.
-            progress: whether standard error shows the progress, when it takes long.
+            progress: whether to show progress on standard error.
 
         Returns:
-            Nats, `</s>` counted; of either text the first `max_length` tokens are read. 0 where
-            both are blank, −inf where log p is not finite.
+            Nats, `</s>` counted; the first `max_length` tokens of each text are read. 0 if both are
+            blank, −inf if log p is not finite.
 
         Raises:
             InputError: not as many translations as sentences, or a str that is not Unicode.
@@ -424,8 +424,8 @@ class Translator:
             (('Il', 'fait', 'froid', '.', '</s>'), True)
 
         Returns:
-            The given texts with `tokens`, `score` and `word_scores`, and the pieces of models of
-            subwords. Exports of version 0.1.0 give no `word_scores`.
+            The given texts with `tokens`, `score` and `word_scores` and, from subword models,
+            pieces. Exports of version 0.1.0 give no `word_scores`.
         """
         return _of_pairs(self.score_words_stream, source, target, progress)
 
@@ -463,7 +463,7 @@ class Translator:
     def align(
         self, source: Lines, target: Targets, progress: bool = True
     ) -> Alignment | list[Alignment]:
-        """Align given pairs softly, the target read by teacher forcing.
+        """Compute the soft alignments of given pairs, by teacher forcing.
 
         Arguments and errors are those of `score`.
 
@@ -486,7 +486,7 @@ class Translator:
             yield from self._aligned(*self._tokens(window))
 
     def with_options(self, **options: Any) -> "Translator":
-        """Return the same models with other decoding options, `replace_unknown=True` for one.
+        """Return the same models with other decoding options, such as `replace_unknown=True`.
 
         Raises:
             InputError: an export, which always has its own, or models that lack what the

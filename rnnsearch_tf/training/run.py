@@ -56,7 +56,7 @@ def train(
         config: settings; vocabulary sizes are upper bounds, and the digests are filled in here. The
             config of a model directory whose training run began from another model resumes that
             run without `initial_model`.
-        model_dir: a new folder, or one that a run with the same settings and text has made.
+        model_dir: a new folder, or that of a run with the same settings and text, to resume it.
         training: sentence pairs.
         validation: sentence pairs by which the best weights are chosen.
         cache_dir: for the tokenized training text (see `preparation.prepare`).
@@ -73,8 +73,7 @@ def train(
         The signal that stopped it, or None.
 
     Raises:
-        TypeError: `config` is no `Config`, `model_dir` no path, `training` or `validation` no
-            corpus, `strategy` no strategy, `callbacks` no list of them, or `subwords` a number.
+        TypeError: an argument of another type, or a number of `subwords`.
         InputError: unusable text, alignments or initial model, alignments without a weight or the
             reverse, a folder made with other settings, training text or validation set, a Keras
             backend other than TensorFlow and JAX, and as in `Trainer.run`.
