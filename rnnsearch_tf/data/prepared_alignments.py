@@ -43,14 +43,14 @@ def prepare_alignments(
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training run has read.
 
-    Most aligners split `spaced` at ASCII whitespace. Where this gives other words than the prepared
-    text has, as at a no-break space, the links of a pair are left out, unless one of them is of a
-    word that only the prepared text has; the number of pairs left out is logged. If the
-    tokenizer splits further, most pairs have such a link; if few do, other words are linked.
+    Most aligners split `spaced` at ASCII whitespace. If the prepared text has other words, as at a
+    no-break space, the links of a pair are left out, unless one of them points beyond the last
+    whitespace-separated word; the number of pairs left out is logged. If the tokenizer splits
+    further, most pairs have such a link; if few do, the links are between other words.
 
-    InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
+    InputError for unusable files (see `WordAlignmentFiles.blocks`), a link to a word that its
     sentence does not have (the message has file and line), a different number of pairs, links that
-    are recognizably of other words, or a cache folder that cannot be written.
+    are recognizably between other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
     key = json_digest([code_digest(sys.modules[__name__]), digest])[:32]
@@ -81,10 +81,10 @@ class _LinkedWords:
         self._splits_further = splits_further
         self._done = 0  # pairs
         self._left_out = 0  # pairs with links that have other words
-        self._split_further = np.zeros(2, np.int64)  # linked ones, and those whose links show it
+        self._split_further = np.zeros(2, np.int64)  # linked pairs, and those with links beyond
 
     def compared(self, block: WordAlignmentBlock, lengths: np.ndarray) -> WordAlignmentBlock:
-        """Return the next pairs' links that may be of the model's words; `lengths` counts these."""
+        """Return the next pairs' links that may be between the model's words, of these lengths."""
         self._done += len(lengths)
         pairs = itertools.islice(self._pairs, len(lengths))
         split = np.reshape([len(line.encode().split()) for pair in pairs for line in pair], (-1, 2))
@@ -102,12 +102,12 @@ class _LinkedWords:
         return block._replace(links=links, counts=block.counts * is_kept)
 
     def check(self, path: str) -> str:
-        """Say how many pairs were left out, if any; InputError if the links are of other words."""
+        """Say how many pairs were left out; InputError if the links are between other words."""
         linked, showing = self._split_further
         if linked >= _ENOUGH_PAIRS and showing < linked / 10:
             raise InputError(
-                f"{path}: its links are of whitespace-separated words, and the model reads Moses "
-                "tokens, which have others: align those (rnnsearch-aligner does), or train on "
+                f"{path}: its links are between whitespace-separated words, but the model reads "
+                "Moses tokens: align Moses tokens (rnnsearch-aligner does), or train on "
                 "pre-tokenized text (--tokenizer=whitespace)"
             )
         if not self._left_out:
@@ -119,7 +119,7 @@ class _LinkedWords:
 
 
 def _links_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
-    """Tell which pairs have a link of a word beyond their lengths, int [B, 2]: bool [B]."""
+    """Mark the pairs with a link to a word beyond their lengths, int [B, 2]: bool [B]."""
     pairs = np.repeat(np.arange(len(lengths)), block.counts)
     is_beyond = (block.links >= lengths[pairs]).any(axis=1)
     return np.bincount(pairs[is_beyond], minlength=len(lengths)) > 0

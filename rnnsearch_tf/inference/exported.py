@@ -63,7 +63,7 @@ def find_version(path: str | Path) -> Path | None:
 class Export:
     """The folder of a version, as its card describes it.
 
-    InputError for no card, or one that is damaged or that this version of the package cannot read.
+    InputError for a card that is missing, damaged, or that this version of the package cannot read.
     """
 
     path: Path

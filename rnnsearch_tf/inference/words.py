@@ -79,15 +79,15 @@ def tokens_of_pairs(
 
 
 def _tokens_or_text(given: Target, side: Side) -> Line | Hypothesis:
-    """Return a text, or a result's hypothesis; only its text if it lacks tokens of the model.
+    """Return a text, or a result's hypothesis; only its text if its tokens are not the model's.
 
-    Tokens are another model's if the vocabulary lacks one of them, and several sentences' with a
-    `</s>` after each, which the model never read in a sentence.
+    They are another model's if the vocabulary lacks one of them, and several sentences', which the
+    model never reads together, if there is a `</s>` after each.
     """
     result = given.hypotheses[0] if isinstance(given, Translation) else given
     if not isinstance(result, Hypothesis):
         return result
-    # A served model of subwords sends its words, which are no tokens of a model of words.
+    # A served subword model sends words, which are not tokens of a word model.
     tokens, others = (result.pieces, ()) if side.has_subwords else (result.tokens, result.pieces)
     has_tokens = tokens and not others and all(token in side.vocabulary for token in tokens)
     return result if has_tokens and _END not in tokens[:-1] else result.text

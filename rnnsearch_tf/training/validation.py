@@ -30,7 +30,7 @@ def greedy_search(config: Config) -> DecodingConfig:
 def say_problems(
     text: ParallelText, tokenizers: Sequence[Tokenizer], vocabularies: Sequence[Vocabulary]
 ) -> None:
-    """Say what makes the text unfit to validate a model with these words, such as swapped sides."""
+    """Warn of text that is unfit to validate a model with these words, such as swapped sides."""
     texts = {"the validation source": text.source, "the validation target": text.target}
     for problem in unknown_word_problems(texts, tokenizers, vocabularies):
         say(problem)

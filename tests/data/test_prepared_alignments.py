@@ -113,9 +113,11 @@ def test_links_of_words_that_the_tokenizer_splits_further_are_refused(tmp_path):
         path.write_text("".join(f"{line}\n" for line in links))
         return prepare_alignments(files, tmp_path / "text", pairs, spaced=text, splits_further=True)
 
-    with pytest.raises(InputError, match=r"a.links: its links are of whitespace-separated words"):
+    with pytest.raises(
+        InputError, match=r"a.links: its links are between whitespace-separated words"
+    ):
         read(*["0-0 1-1"] * 20)
-    with pytest.raises(InputError, match="its links are of whitespace-separated words"):
+    with pytest.raises(InputError, match="its links are between whitespace-separated words"):
         read(*["0-0 1-1"] * 19, "2-2")  # of a no-break space, perhaps
     assert read(*["0-0 1-1"] * 18, *["2-2"] * 2).links[-1].tolist() == [2, 2]
     assert len(read(*["0-0 1-1"] * 19, "").links) == 38  # too few pairs to tell

@@ -205,13 +205,13 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     assert "by another command or another model" in refused("--resume", other)
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in ["a", *LINES]))
     another = refused("--resume", f"--input={tmp_path / '2'}")
-    assert another == "PARTIAL was made of another input; delete it to start over"
+    assert another == "PARTIAL was made from another input; delete it to start over"
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in [*LINES[:399], "a", *LINES[399:]]))
     another = refused("--resume", f"--input={tmp_path / '2'}")
-    assert another == "PARTIAL was made of another input; delete it to start over"
+    assert another == "PARTIAL was made from another input; delete it to start over"
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in LINES[:300]))
     shorter = refused("--resume", f"--input={tmp_path / '2'}")
-    assert shorter == "PARTIAL was made of an input with more lines; delete it to start over"
+    assert shorter == "PARTIAL was made from an input with more lines; delete it to start over"
     assert refused("--resume", "--output=-") == "--resume needs --output, with the name of a file"
     shutil.copytree(tmp_path, tmp_path / "copy")
     right = [broken_off[0], f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'copy' / 'out'}"]
@@ -419,7 +419,9 @@ def test_a_killed_run_knows_the_input_that_it_had_read(
     lines[300] = "corrected meanwhile"  # in the second window
     (tmp_path / "other").write_text("".join(f"{line}\n" for line in lines))
     [said] = fails(capsys, *flags, f"--input={tmp_path / 'other'}", "--resume")
-    assert said == f"{tmp_path / 'out.partial'} was made of another input; delete it to start over"
+    assert (
+        said == f"{tmp_path / 'out.partial'} was made from another input; delete it to start over"
+    )
     interrupt_at(engine, -1, ctrl_c)
     assert translate.run([*flags, "--resume"]) == 0
     assert engine.windows == [LINES[512:]]

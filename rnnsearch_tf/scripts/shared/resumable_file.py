@@ -1,4 +1,4 @@
-"""--output and --resume: lines of output as they come; the run of a file can be resumed."""
+"""--output and --resume: lines of output as they come; a run that writes a file can be resumed."""
 
 import hashlib
 import itertools
@@ -40,10 +40,10 @@ def define_line_output(command: Command, lines: str) -> None:
 
 
 class ResumableFile(LineStream):
-    """A file: OUTPUT.partial, with the journal OUTPUT.partial.jsonl beside it, until it is whole.
+    """An output file: OUTPUT.partial, with the journal OUTPUT.partial.jsonl, until it is complete.
 
-    The journal's first line tells what makes the lines. There is another for each item whose lines
-    are written: its hash, the size of the file with its lines, and whether an item has failed.
+    The journal's first line has the command, its flags and the models. Each other line is for an
+    item whose lines are written: its hash, the size of the file so far, and whether an item failed.
     """
 
     def __init__(self, command: Command, compared: dict[str, Any], made_with: Callable[[], Any]):
@@ -58,7 +58,7 @@ class ResumableFile(LineStream):
         self._kept = 0  # bytes of the journal about them
         self._pending: deque[int] = deque()  # hashes of items that are read and not done
         self._written = 0  # items whose lines this run has written
-        self._is_refused = False  # the lines that are there are of another input
+        self._is_refused = False  # the existing lines were made from another input
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
             with file_lock(self._partial, _AnotherProcessError(self._partial)):
@@ -78,7 +78,7 @@ class ResumableFile(LineStream):
         self._is_refused = earlier != self._hashes
         if self._is_refused:
             other = "an input with more lines" if len(earlier) < self.done else "another input"
-            raise InputError(f"{self._partial} was made of {other}; delete it to start over")
+            raise InputError(f"{self._partial} was made from {other}; delete it to start over")
         for item in items:
             self._pending.append(_hash(item))
             yield item

@@ -1,4 +1,4 @@
-"""Warnings of text in another language than the model's, and of lines that are too long."""
+"""Warnings about text in another language than the model's, and about lines that are too long."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ def warn_of_cut_lines(
     before: int = 0,  # lines of the text before these
     source_name: str = "source line",
 ) -> None:
-    """Warn of each line that the model reads only the beginning of."""
+    """Warn of each line that the model truncates."""
     max_length = translator.config.decoding.max_length
     has_pieces = translator.config.tokenizer == SENTENCEPIECE
     for name, lines, lengths in (
@@ -52,7 +52,7 @@ def warn_of_cut_lines(
 def with_warnings(
     command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]], done: int
 ) -> Iterator[tuple[str, str]]:
-    """Pass on pairs that follow `done` others; warn of unknown words in the first, and of cuts."""
+    """Pass on pairs, which follow `done` others; warn of unknown words and of truncated lines."""
     for number, window in enumerate(text_windows(pairs, _WINDOW)):
         source, target = zip(*window, strict=True)
         if not number:
