@@ -45,7 +45,7 @@ def input_errors(where: object) -> Iterator[None]:
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{where}: not a whole gzip file ({error})") from error
+        raise InputError(f"{where}: not a complete gzip file ({error})") from error
     except OSError as error:
         kind = TemporaryError if error.errno in _PASSING else InputError
         raise kind(f"{where}: {error.strerror or first_line(error)}") from error

@@ -289,7 +289,7 @@ def _try_lock(file: IO[bytes]) -> bool:
 
 
 def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], None]) -> None:
-    """Make a folder unless it exists and is whole.
+    """Make a folder unless it exists and is complete.
 
     The folder is made under another name beside it, synced to the disk and renamed. If several
     processes want it, one makes it and the others wait; if that one dies, the next removes what it

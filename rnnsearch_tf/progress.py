@@ -67,7 +67,7 @@ class Bar:
     def __init__(
         self,
         name: str,  # what is counted, in the singular: "line"
-        total: int | None = None,  # how many there are, where that is known
+        total: int | None = None,  # how many there are, if that is known
         begins_at: int | None = None,  # how many are done, for a bar shown from the beginning
     ):
         self._name = name
@@ -124,7 +124,7 @@ class Bar:
         return self._name, f"{100 * done // self._total:3}%", f"{done:,}/{self._total:,}"
 
     def _pace(self, now: float, done: int) -> list[str]:
-        """Describe the time left or, where that is unknown, the speed."""
+        """Describe the time left or, if that is unknown, the speed."""
         assert self._first is not None
         started, first = self._first
         seconds, count = now - started, done - first

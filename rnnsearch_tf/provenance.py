@@ -28,7 +28,7 @@ class Provenance(NamedTuple):
     date: str  # UTC
     hardware: str
     versions: dict[str, str]
-    commit: str | None  # of the checkout that the package lies in, if in one
+    commit: str | None  # of the checkout that contains the package, if one does
 
 
 def provenance(command: str) -> Provenance:

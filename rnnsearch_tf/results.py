@@ -51,7 +51,7 @@ class Hypothesis:
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
             None if the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
-            `</s>` included; None if it was not asked for, NaN where it is not finite. Comparisons
+            `</s>` included; None if it was not asked for, NaN if it is not finite. Comparisons
             of results ignore it.
         pieces: the subwords that the words are made of, `</s>` last; only from `Translator`, and
             for models whose tokens are subwords.
@@ -157,7 +157,7 @@ class Alignment:
     Attributes:
         source_tokens: Tx tokens, `</s>` last.
         target_tokens: Ty tokens, `</s>` last.
-        weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN where it is not finite.
+        weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN if it is not finite.
         unknown_source: positions in `source_tokens`, from 0, of unknown tokens; as
             `Translation.unknown`.
         unknown_target: likewise in `target_tokens`.

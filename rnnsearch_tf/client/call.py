@@ -65,7 +65,7 @@ class Call(Generic[_Result]):
             problem = "the client was closed before the answer came"
         else:
             problem = (
-                f"no whole answer within {self._seconds:g} s; a longer deadline or a smaller "
+                f"no complete answer within {self._seconds:g} s; a longer deadline or a smaller "
                 "batch_size may help"
             )
         return DeadlineError(self._address, problem, self.attempts)

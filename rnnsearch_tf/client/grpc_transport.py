@@ -158,7 +158,7 @@ def _version_status(entry: serving_pb2.ModelVersionStatus) -> VersionStatus:
 def _of_library(address: Address, code: str, details: str) -> ServingError | None:
     """Make the error for a status that is the gRPC library's own; None if the server said it."""
     if code == "INTERNAL" and _NOT_READABLE.search(details):
-        return AnswerError(address, "the answer is no message of TensorFlow Serving")
+        return AnswerError(address, "the answer is not a message of TensorFlow Serving")
     if code != "UNAVAILABLE":
         return None
     if _NO_ADDRESS.search(details):

@@ -39,7 +39,7 @@ class HttpExchange:
     def send(self, call: Call, path: str, body: bytes | None = None) -> tuple[int, bytes]:
         """Send a GET request, or a POST request of JSON; return status and body of the answer.
 
-        `ServingError` without a whole answer.
+        `ServingError` without a complete answer.
         """
         self._check_size(len(body or b""))
         response: http.client.HTTPResponse | None = None

@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[ParallelText, ParallelText, int]:
     """Draw two samples without a row in common, each row as likely as any other.
 
-    Each has `count` pairs, or half the corpus where that is less. The last result is the size of
+    Each has `count` pairs, or half the corpus if that is less. The last result is the size of
     the corpus.
     """
     drawn, size = _reservoir(counted(each_pair(corpus), "read pair"), 2 * count, seed)

@@ -136,7 +136,7 @@ def _log_normalizer(
 
 
 def _size(x: tf.Tensor, axis: int) -> Any:
-    """The size of an axis, a tensor only where it is not known before the graph runs."""
+    """The size of an axis, a tensor only if it is not known before the graph runs."""
     return x.shape[axis] or tf.shape(x)[axis]
 
 

@@ -19,5 +19,5 @@ class Nll(NamedTuple):
 
 
 def perplexity(nats_per_token: float) -> float:
-    """Return e^(nats per token); infinity where that overflows."""
+    """Return e^(nats per token); infinity if that overflows."""
     return math.inf if nats_per_token > _MAX_EXPONENT else math.exp(nats_per_token)

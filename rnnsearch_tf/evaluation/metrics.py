@@ -30,7 +30,7 @@ class Score(NamedTuple):
 
     score: float
     signature: str  # sacreBLEU's: what was computed, and by which version
-    interval: float | None = None  # half of the 95% confidence interval, where there is one
+    interval: float | None = None  # half of the 95% confidence interval, if there is one
 
     def __str__(self) -> str:
         """Return the score as tables show it: "26.75 ± 0.81"."""
@@ -206,7 +206,7 @@ def language_tokens(references: Sequence[Reference]) -> str:
 
 
 def with_interval(score: float, interval: float | None) -> str:
-    """Return a score with half of its confidence interval, where there is one, for tables."""
+    """Return a score with half of its confidence interval, if it has one, for tables."""
     return f"{score:.2f}" + ("" if interval is None else f" ± {interval:.2f}")
 
 

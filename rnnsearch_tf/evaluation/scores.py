@@ -95,7 +95,7 @@ class TranslationScores(NamedTuple):
     all: SetScores
     no_unknown: SetScores | None  # of sentences without [UNK], also in the reference, if any
     by_length: list[LengthBin]
-    replaced: SetScores | None = None  # of all with [UNK] replaced, where that was tried
+    replaced: SetScores | None = None  # of all with [UNK] replaced, if that was tried
     comparisons: Sequence[Comparison] = ()  # with other systems
     calibration: Calibration | None = None  # of the next token, where it was measured
 

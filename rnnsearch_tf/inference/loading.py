@@ -38,7 +38,7 @@ def load_export(export: Export) -> Any:
         return tf.saved_model.load(str(export.path))
     except (OSError, ValueError, AttributeError, tf.errors.OpError) as error:
         check_no_pattern(export.path)  # which would be the reason
-        raise InputError(f"{export.path}: not a whole export: {first_line(error)}") from error
+        raise InputError(f"{export.path}: not a complete export: {first_line(error)}") from error
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:

@@ -71,7 +71,7 @@ class SpellingCorrection(tf.Module):
         return tokens.with_flat_values(tf.cond(tf.size(unknown) > 0, corrected, lambda: words))
 
     def _known_words(self, words: tf.Tensor) -> tf.Tensor:
-        """Find the known word for each unknown one, string [U]; itself where there is none."""
+        """Find the known word for each unknown one, string [U]; itself if there is none."""
         ids = self._in_lower_case.lookup(lowercase(words))
         for others in self._with_one_error(words):
             ids = tf.where(ids == NO_ID, tf.reduce_min(others, axis=1), ids)

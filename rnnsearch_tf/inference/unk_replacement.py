@@ -38,7 +38,7 @@ class UnkReplacement(tf.Module):
     ) -> tf.RaggedTensor:
         """Replace each [UNK] of the target; where the source is empty, it stays.
 
-        `alignment` returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
+        `alignment` returns α, float32 [R, Ty, Tx]; its graph runs only if there is an [UNK].
         """
         words = target.flat_values
         is_unknown = tf.equal(words, SPECIAL_TOKENS[UNK])

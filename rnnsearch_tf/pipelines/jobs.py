@@ -60,7 +60,7 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
     """Build a pipeline, run it until it has ended, and return its counters.
 
     Raises:
-        UsageError: there is no such runner.
+        UsageError: an unknown runner.
         InputError: a worker raised one, whose message it has, or died; or the job failed or was
             cancelled. LostJobError: the job server does not answer.
     """

@@ -124,7 +124,7 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
 
 
 def check_empty(folder: str) -> None:
-    """Raise an InputError if a folder of the output has files, as of another job."""
+    """Raise an InputError if a folder of the output has files, for example of another job."""
     with input_errors(folder):
         try:
             found = FileSystems.match([f"{folder}/**"])[0].metadata_list
@@ -191,5 +191,7 @@ def _value(record: bytes, feature: str, number: int) -> bytes:
     try:
         [value] = Example.FromString(record).features.feature[feature].bytes_list.value
     except (DecodeError, ValueError) as error:
-        raise ValueError(f"record {number:,} is no Example with one string {feature!r}") from error
+        raise ValueError(
+            f"record {number:,} is not an Example with one string {feature!r}"
+        ) from error
     return value

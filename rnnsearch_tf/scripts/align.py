@@ -80,7 +80,7 @@ def _output(
     output: LineStream,
     languages: tuple[str, str],
 ) -> Iterator[str]:
-    """Yield the line of each pair, and draw the forward model's alignment where that is wanted."""
+    """Yield the line of each pair, and draw the forward model's alignment if --figures is given."""
     for number, pair in enumerate(pairs, output.done + 1):
         is_finite = all(are_finite(w) for w in pair.weights if w is not None)
         output.check(number, is_finite, "no finite alignment")

@@ -154,12 +154,12 @@ def _print_status(client: "Client") -> int:
 
 
 def _version(client: "Client") -> list[int] | None:
-    """Return the version that answers; None where the server does not say it."""
+    """Return the version that answers; None if the server does not say it."""
     from rnnsearch_tf.client import AddressError, AnswerError, NotFoundError, RequestError
 
     try:
         return [client.served_version()]
-    except (AddressError, AnswerError, NotFoundError, RequestError):  # as of a gateway
+    except (AddressError, AnswerError, NotFoundError, RequestError):  # as from a gateway
         return None
 
 

@@ -55,7 +55,7 @@ def run() -> int:
     left = len(text.source) - len(scores)
     scored = output.counted(translator.score_words_stream(pairs), "sentence pair", left)
     output.write(_lines(output, scored, scores))
-    # Two blank lines have a score of 0, which is no probability of the model's.
+    # The score of two blank lines, 0, is not a probability of the model.
     pairs_scored = [pair for pair in zip(*text, strict=True) if any(map(str.strip, pair))]
     if not pairs_scored:
         return int(output.has_failed)

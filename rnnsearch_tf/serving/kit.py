@@ -36,7 +36,7 @@ def write_kit(folder: str | Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(0o755)  # the servers read it as users of their own, whatever the umask
-    # Made within the folder, which may be a mount point or a link, and moved up when it is whole.
+    # Made within the folder, which may be a mount point or a link, and moved up when complete.
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
         try:
             shutil.copytree(kits[0], temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)

@@ -60,7 +60,7 @@ def model_card(
 
 def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
     config = dataclasses.asdict(directory.load_config())
-    del config["decoding"]  # the export's own stands beside
+    del config["decoding"]  # the card has the export's own
     evaluation = evaluation_of(directory, weights)
     return {
         **config,

@@ -116,7 +116,7 @@ class JaxTrainStep:
         """Move the averages, as `optimizers` does: ā ← d ā + (1 − d) w."""
         t = jnp.asarray(updates, jnp.float32)
         share = 1 - jnp.minimum(self._config.weight_average, t / (t + 10))
-        pairs = zip(averages, weights, strict=False)  # where none are kept, there are no averages
+        pairs = zip(averages, weights, strict=False)  # there may be no averages
         return [average - share * (average - weight) for average, weight in pairs]
 
 

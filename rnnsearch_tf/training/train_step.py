@@ -41,7 +41,7 @@ class TrainStep:
     `config.clip_norm`.
 
     `shares` is the number of parts of a batch whose gradients are computed at the same time on a
-    device, by default two where that pays. Each part draws its own dropout masks; without dropout,
+    device, by default two if that pays. Each part draws its own dropout masks; without dropout,
     results differ by the order of sums alone.
 
     Attributes:

@@ -29,7 +29,7 @@ class LabeledText(NamedTuple):
 
     label: str  # "Reference"
     text: str
-    language: str = ""  # "fr"; empty where it is not known
+    language: str = ""  # "fr"; empty if it is not known
     marked: Sequence[tuple[int, int]] = ()  # starts and ends of parts of it that are marked
 
 
@@ -76,11 +76,11 @@ def alignment_page(
 
 
 def _tag(language: str) -> str:
-    return language.replace("_", "-")  # pt_BR is no language tag of HTML
+    return language.replace("_", "-")  # pt_BR is not a language tag of HTML
 
 
 def write_page(path: str | Path, page: str) -> None:
-    """Write an HTML file, and its folder where that is missing."""
+    """Write an HTML file, and its folder if that is missing."""
     path = home_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))

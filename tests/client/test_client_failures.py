@@ -388,7 +388,7 @@ def test_a_slow_answer(serve):
 
     with serve(behavior) as served:
         said = failure(DeadlineError, served.url, deadline=0.5)
-        assert "no whole answer within 0.5 s" in said
+        assert "no complete answer within 0.5 s" in said
         assert left.wait(SECONDS)
     assert len(served.requests) == 1
 
@@ -537,7 +537,7 @@ def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
 
     monkeypatch.setattr(rest_transport, "_parsed", parse_late)
     with over_http() as served:
-        assert "no whole answer within" in failure(DeadlineError, served.url)
+        assert "no complete answer within" in failure(DeadlineError, served.url)
 
 
 def test_a_status_that_is_none():
@@ -635,7 +635,7 @@ def test_tensors_that_are_no_answer():
         with grpc_answering(answer.SerializeToString()) as url:
             assert said in failure(AnswerError, url)
     with grpc_answering(b"\xff\xff\xff") as url:
-        assert "is no message of TensorFlow Serving" in failure(AnswerError, url)
+        assert "is not a message of TensorFlow Serving" in failure(AnswerError, url)
 
 
 # Other servers.

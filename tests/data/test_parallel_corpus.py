@@ -119,7 +119,7 @@ def test_broken_gzip_files_are_told(tmp_path):
     damaged = whole[:15] + bytes(byte ^ 255 for byte in whole[15:20]) + whole[20:]
     for name, content in {"cut": whole[:-9], "plain": b"one\n", "damaged": damaged}.items():
         path = write(tmp_path / f"{name}.gz", content)
-        assert error(path, path).startswith(f"{path}: not a whole gzip file"), name
+        assert error(path, path).startswith(f"{path}: not a complete gzip file"), name
 
 
 # --- a corpus -------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_the_pairs_before_an_error_are_given(tmp_path, monkeypatch, block_pairs)
     whole = write(tmp_path / "whole", b"".join(lines))
     for corpus in (ParallelFiles([broken], [whole]), ParallelFiles([whole], [latin])):
         given: list[tuple[str, str]] = []
-        with pytest.raises(InputError, match=r"not a whole gzip file|line 4 is not UTF-8"):
+        with pytest.raises(InputError, match=r"not a complete gzip file|line 4 is not UTF-8"):
             for pair in each_pair(corpus):
                 given.append(pair)
         assert given == [("a", "a"), ("b", "b"), ("c", "c")]

@@ -151,7 +151,7 @@ def test_records_with_a_feature(tmp_path):
     path = tmp_path / "a.tfrecord.gz"
     shards.write_lines(str(path), [example.SerializeToString()], str(tmp_path / "unfinished"))
     assert list(shards.read_lines(str(path), "text")) == [b"It is cold."]
-    with pytest.raises(shards.InputError, match=r"record 1 is no Example with one string 'x'"):
+    with pytest.raises(shards.InputError, match=r"record 1 is not an Example with one string 'x'"):
         list(shards.read_lines(str(path), "x"))
 
 
@@ -335,7 +335,7 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
     assert "out[1]: must not contain" in said(f"{text}/a.en", f"--output={tmp_path}/out[1]")
     assert "--feature needs input in TFRecords" in said(f"{text}/a.en", "--feature=x")
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
-    assert "cut.gz: not a whole gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
+    assert "cut.gz: not a complete gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))
     assert "utf16: binary, compressed, or UTF-16; text must be UTF-8" in said(f"{tmp_path}/utf16")
     shutil.copy(text / "a.en", tmp_path / "a.en")

@@ -205,7 +205,7 @@ def test_input_that_cannot_be_read(capsys, tmp_path):
         server = f"--server={served.url}"
         line = fails(capsys, server, f"--input={tmp_path / 'none'}")
         assert line.endswith("none: No such file or directory")
-        assert "half.gz: not a whole gzip file" in fails(
+        assert "half.gz: not a complete gzip file" in fails(
             capsys, server, f"--input={tmp_path / 'half.gz'}", f"--output={tmp_path / 'out'}"
         )
     assert not (tmp_path / "out").exists()

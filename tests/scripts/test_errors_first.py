@@ -50,7 +50,7 @@ CASES = [
     *((name, [MODEL, *NEEDED[name][:-1], f"{NEEDED[name][-1].partition('=')[0]}=none"],
        "none: No such file or directory") for name in OTHER if name != "export"),
     ("translate", [MODEL, "--input=binary"], "--input binary: binary, compressed, or UTF-16"),
-    ("translate", [MODEL, "--input=bad.gz"], "bad.gz: not a whole gzip file"),
+    ("translate", [MODEL, "--input=bad.gz"], "bad.gz: not a complete gzip file"),
     ("translate", [MODEL, "--input=packed"], "--input packed: binary, compressed, or"),
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),

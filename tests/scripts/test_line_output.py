@@ -64,7 +64,7 @@ def broken_off(capsys, flags, tmp_path) -> list[str]:
     assert said[0] == (
         f"{tmp_path / 'out.partial'} has the first 400 lines' results: --resume continues there"
     )
-    assert "in.gz: not a whole gzip file" in said[1] and len(said) == 2
+    assert "in.gz: not a complete gzip file" in said[1] and len(said) == 2
     assert (tmp_path / "out").read_text() == "old\n"
     assert (tmp_path / "out.partial").read_text() == "".join(ANSWERS.splitlines(True)[:400])
     return flags

@@ -89,7 +89,9 @@ def test_a_card_that_was_changed_by_hand(version):
 @pytest.mark.parametrize("value", [5, [], None, {"assets/source.vocab": 5}])
 def test_a_card_that_is_none(version, value):
     edit_card(version, lambda card: card.update(files=value), seal=True)
-    with pytest.raises(InputError, match=r"1(/assets/source\.vocab)?: (not a whole|missing, or)"):
+    with pytest.raises(
+        InputError, match=r"1(/assets/source\.vocab)?: (not a complete|missing, or)"
+    ):
         load_export(Export(version))
     (version / "model.json").write_text(json.dumps(value), "utf-8")
     with pytest.raises(InputError, match=r"model\.json: not of an export"):
@@ -99,7 +101,7 @@ def test_a_card_that_is_none(version, value):
 def test_a_name_that_tensorflow_takes_for_a_pattern(version, tmp_path):
     edit_card(version, lambda card: card.pop("files"))
     (version / "saved_model.pb").unlink()
-    with pytest.raises(InputError, match="1: not a whole export"):
+    with pytest.raises(InputError, match="1: not a complete export"):
         load_export(Export(version))
     renamed = version.rename(tmp_path / "a[1]")
     with pytest.raises(InputError, match=r"a\[1\]: TensorFlow takes .* for a pattern"):

@@ -40,7 +40,7 @@ _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
 _HELP = ("--help", "-h", "-help")
-_DEBUG = "RNNSEARCH_DEBUG"  # where it is set, `quiet_start` hides nothing
+_DEBUG = "RNNSEARCH_DEBUG"  # if it is set, `quiet_start` hides nothing
 # What earlier versions called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments", "compare": "system"}
 
@@ -187,7 +187,7 @@ class Command:
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
 
-        The line of an unforeseen error, a bug, stands below its traceback.
+        The line of an unforeseen error, a bug, follows its traceback.
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2

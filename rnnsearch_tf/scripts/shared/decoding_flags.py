@@ -14,7 +14,7 @@ def define_model(
     description: str = "the trained model; several are an ensemble; or the folder of an export",
     default: str | None = None,
 ) -> None:
-    """Add --model_dir, required where it has no default, and --weights."""
+    """Add --model_dir, required if it has no default, and --weights."""
     command.group("Model")
     command.define("model_dir", MODEL_FOLDERS, description, default, required=default is None)
     command.define("weights", Weights, "best on the validation set, or last written", "best")

@@ -86,8 +86,8 @@ INPUT_BINARIES = FileType(
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True, is_input=True)
 OUTPUT_FILE = FileType("FILE", _check_plain_file)
 OUTPUT_LINES = FileType("FILE", _check_plain_file, has_stream=True)
-OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed where it is named .gz
-OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
+OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed if it is named .gz
+OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made if it is missing
 REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
 MODEL_FOLDERS = FileType(  # see `decoding_flags`
     "FOLDERS", lambda path: None, has_several=True, is_input=True
@@ -96,7 +96,7 @@ MODEL_FOLDER = FileType("FOLDER", lambda path: None, is_input=True)  # likewise
 
 
 def check_has_no_comma(name: str, path: str) -> None:
-    """Raise a UsageError where the path of a new model has a comma."""
+    """Raise a UsageError if the path of a new model has a comma."""
     if "," in path:
         raise UsageError(f"--{name} {path}: must not contain a comma, which separates models")
 
@@ -111,7 +111,7 @@ def identity(path: Path) -> Path | tuple[int, int]:
 
 
 def check_path(name: str, file_type: FileType, value: str) -> None:
-    """Raise an InputError that names the flag where its value cannot be read, or written.
+    """Raise an InputError that names the flag if its value cannot be read or written.
 
     UsageError for a leading ~: it would make a folder named ~, and `rm -r ~` removes the home; and
     for a URL, which would make a folder named gs: or the like.

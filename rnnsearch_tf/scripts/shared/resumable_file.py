@@ -216,7 +216,7 @@ class _AnotherProcessError(InputError):
 
 
 def _are_same(models: Any, others: Any) -> bool:
-    """Whether models may be the same; None stands for models that are not known."""
+    """Whether models may be the same; None: the models are not known."""
     return None in (models, others) or models == others
 
 
