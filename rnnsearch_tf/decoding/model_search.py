@@ -33,7 +33,7 @@ def search(
     """Search for the best translations, best first.
 
     If there are candidates, p is over those of each sentence. Hypotheses after the first `n_best`
-    are those that happen to be finished, not the next best. The maximum length is raised where a
+    are those that happen to be finished, not the next best. The maximum length is raised if a
     prefix needs it.
     """
     max_lengths, min_lengths = bounds or _bounds(source, options)

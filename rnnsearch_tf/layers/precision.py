@@ -16,7 +16,7 @@ from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class PreciseLayer(keras.layers.Layer):
-    """A layer whose products alone are computed in the compute dtype of its policy.
+    """A layer that computes only its products in the compute dtype of its policy.
 
     Under "mixed_bfloat16" Keras casts the inputs and weights of a layer to bfloat16. Here states,
     gates, attention and sums keep the dtype of the weights, float32: only the factors of a product

@@ -34,7 +34,7 @@ class LossTotal(NamedTuple):
     """A loss summed over some rows of a batch; `sum / count` is its mean."""
 
     sum: Float[Tensor, ""]  # float32, nats
-    count: Float[Tensor, ""]  # float32; the tokens or linked words that the sum is over
+    count: Float[Tensor, ""]  # float32; the number of tokens or linked words in the sum
 
 
 def check_sentence_weights(sample_weight: Any) -> None:

@@ -25,7 +25,7 @@ from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import move_over
 
 _UNFINISHED = ".unfinished-"  # begins the name of a folder
-_RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip file that breaks off
+_RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a truncated gzip file
 
 
 def absolute(path: str) -> str:

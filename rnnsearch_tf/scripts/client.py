@@ -191,7 +191,7 @@ def _results(client: "Client", output: LineStream) -> Iterator[str]:
 def _as_they_come(
     call: Callable[[Iterable[Item]], Iterator[Result]], items: Iterable[Item], *paths: str
 ) -> Iterator[Result]:
-    """Call with all items or, if their writer may wait for answers, with those that have come."""
+    """Call with all items or, if their writer may wait for answers, with those that arrived."""
     if not any(map(is_live, paths)):
         return call(items)
     ahead = _WINDOWS_OF_CALLS * FLAGS.batch_size * FLAGS.concurrency

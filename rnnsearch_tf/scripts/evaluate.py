@@ -184,7 +184,7 @@ def _made_by(models: ChosenModels) -> dict[str, Any]:
 
 
 def _write_translations(translations: list[str]) -> bool:
-    """Write the translations; False, with a warning, where it fails: scores are printed anyway."""
+    """Write the translations; False, with a warning, if it fails: scores are printed anyway."""
     content = "".join(single_line(line) + "\n" for line in translations)
     try:
         with input_errors(FLAGS.translations):
@@ -196,7 +196,7 @@ def _write_translations(translations: list[str]) -> bool:
 
 
 def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":
-    """Measure the calibration; None, with a warning, where it fails: scores are printed anyway."""
+    """Measure the calibration; None, with a warning, if it fails: scores are printed anyway."""
     try:
         return evaluator.calibration(evaluator.pairs(text))
     except InputError as error:

@@ -176,7 +176,7 @@ def _typed() -> Iterator[bytes]:
 def _checked(
     lines: Iterable[list[bytes]], translator: "Translator", done: int
 ) -> Iterator[list[bytes]]:
-    """Pass windows on, with a warning for each line that is not translated as it is."""
+    """Pass windows on, with warnings of invalid UTF-8, unknown words and truncated lines."""
     decoder = Decoder(COMMAND.warn)
     language = translator.config.source_language
     splitter = SentenceSplitter(language) if FLAGS.split_sentences else None

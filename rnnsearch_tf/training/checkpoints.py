@@ -75,7 +75,7 @@ class SavedVariable(tf.train.experimental.PythonState):
         return np.asarray(self._variable.value).tobytes()
 
     def deserialize(self, string_value: bytes) -> None:
-        """Read the values, for TensorFlow; ValueError if they are not as many."""
+        """Read the values, for TensorFlow; ValueError for another number of them."""
         values = np.frombuffer(string_value, self._variable.dtype)
         self._variable.assign(values.reshape(self._variable.shape))
 

@@ -35,7 +35,7 @@ class Evaluation(NamedTuple):
 class RunningMetrics:
     """Sums over the updates since the last evaluation.
 
-    Losses, sentences and norm are those of the updates that were not skipped.
+    Losses, sentences and norm are without skipped updates.
     """
 
     losses: dict[str, LossTotal] = dataclasses.field(default_factory=dict)
@@ -98,9 +98,9 @@ def evaluation_record(
     metrics: RunningMetrics,
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
-    """Make the record in training.jsonl of an evaluation, after so many updates.
+    """Make the record of an evaluation in training.jsonl.
 
-    The metrics are those of the updates since the evaluation before; the seconds are of training.
+    The metrics are of the updates since the previous evaluation, the seconds of training alone.
     """
     record: dict[str, Any] = {
         # Rounded down, so that an unfinished run is not shown at the end of its last epoch.

@@ -1,7 +1,7 @@
 """Soft alignments as one HTML file, for pointer, keyboard and screen reader.
 
-The file needs no other file and no server; its policy lets no other script run than its own. Any
-text in it is text, never markup.
+The file needs no other file and no server; its policy allows only its own script to run. Text is
+never treated as markup.
 """
 
 import base64

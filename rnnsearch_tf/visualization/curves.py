@@ -82,10 +82,9 @@ def draw_training(
 ) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
-    Of each training run's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
-    `nll_per_token` and `bleu`, where an evaluation has them. With label smoothing or R-Drop, the
-    first is a loss with these terms, and is labeled so. InputError if there is nothing to draw of
-    one.
+    These are `train_nll_per_token` (dashed), `nll_per_token` and `bleu` of each training run's
+    `ModelDirectory.read_log`. With label smoothing or R-Drop, the first is a loss with these terms,
+    and labeled as such. InputError for a run with nothing to draw.
     """
     with _fonts(path, logs) as fonts:
         figure = _new_figure(5)

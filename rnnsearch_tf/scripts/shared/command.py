@@ -61,7 +61,7 @@ class _Spec:
 
     @property
     def placeholder(self) -> str:
-        """Text that `--help` shows behind the name of the flag."""
+        """Text that `--help` shows after the name of the flag."""
         if isinstance(self.flag_type, FileType):
             return self.flag_type.placeholder
         names = {int: "N", float: "X", str: "TEXT"}
@@ -255,7 +255,7 @@ class Command:
                 raise UsageError(f"--{name} is given {count} times: {advice}")
 
     def _check_have_values(self, arguments: list[str]) -> None:
-        """Raise a UsageError for a flag without a value: absl would take the next flag for it."""
+        """Raise a UsageError for a flag without a value: absl would use the next flag as one."""
         for argument, following in itertools.pairwise(arguments):
             spec = self._specs.get(argument.lstrip("-")) if argument.startswith("-") else None
             if spec and spec.flag_type is not bool and following.startswith("--"):
@@ -424,7 +424,7 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # Without it, a process takes all memory of all GPUs, and none is left for another.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
+    os.environ["KERAS_BACKEND"] = backend  # regardless of the user's other work
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)

@@ -16,8 +16,8 @@ from rnnsearch_tf.data.lines import bounded, check_head, raw_lines, raw_lines_of
 from rnnsearch_tf.errors import input_errors, until_error
 from rnnsearch_tf.windows import MAX_LENGTH, length_of
 
-_PAUSE = 0.02  # seconds without a line, after which those before are answered
-_LONGEST = 0.2  # seconds, after which lines that keep coming wait for the next list
+_PAUSE = 0.02  # seconds without a line, after which a list ends
+_LONGEST = 0.2  # seconds after its first line, after which a list ends
 _IDLE = 0.5  # seconds; Windows reports Ctrl-C only between waits
 _LINES_AHEAD = 4096
 
@@ -42,11 +42,9 @@ def is_live(path: str) -> bool:
 
 
 def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
-    """Yield lists of `size` lines, or of fewer: those that come at once, or within 0.2 seconds.
+    """Yield lists of up to `size` lines that arrive without a pause and within 0.2 seconds.
 
-    Long lines end a list early.
-
-    An error of the lines is raised after the lines before it.
+    Long lines end a list early. An error of the lines is raised after the lines before it.
     """
     arriving: queue.Queue[Line | None] = queue.Queue(_LINES_AHEAD)
     errors: list[Exception] = []
