@@ -134,7 +134,7 @@ def test_a_model_is_found_by_its_name(published, monkeypatch, capsys, tmp_path):
     assert translate.run(["--input=input"]) == 0
     told = capsys.readouterr()
     assert told.out.strip()
-    assert f"with the model {DEFAULT}, en to fr" in told.err
+    assert f"using the pretrained model {DEFAULT}, en to fr" in told.err
     (tmp_path / DEFAULT).mkdir()
     assert translate.run([f"--model_dir={DEFAULT}", "--input=input"]) == 1
     assert "no config.json" in capsys.readouterr().err
