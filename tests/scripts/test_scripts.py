@@ -288,8 +288,8 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--alignment=json", "--score"], "--score is for lines of text"),
-        (["--alignment=json", "--word_scores"], "--word_scores is for lines of text"),
+        (["--alignment=json", "--score"], "--score cannot be combined with --alignment=json"),
+        (["--alignment=json", "--word_scores"], "--word_scores cannot be combined with"),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
         ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
     ],
