@@ -301,7 +301,7 @@ class DecodingConfig:
     )
     max_length: int = setting(
         500,
-        "maximum tokens of source and translation; a longer source is truncated",
+        "maximum tokens of source and translation; longer ones are truncated",
         _LENGTH,
     )
     max_length_ratio: float = setting(

@@ -152,7 +152,7 @@ def test_bad_flags(capsys, pairs):
 
 def test_help_has_the_default_thresholds():
     text = align.COMMAND.help()
-    assert "(default: 0.3; of the aligner, 0.35)" in " ".join(text.split())
+    assert "(default: 0.3; with the aligner, 0.35)" in " ".join(text.split())
 
 
 @pytest.mark.slow

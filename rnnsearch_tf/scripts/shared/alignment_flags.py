@@ -37,13 +37,13 @@ def define_alignment(command: Command) -> None:
         RuleName,
         "argmax: each target word is linked to the source word it attends to most, or to none if "
         "that is </s>; threshold: words are linked where the weight is at least --threshold. The "
-        "row and the column of </s> give no links (default: argmax; of the aligner, threshold)",
+        "row and the column of </s> give no links (default: argmax; with the aligner, threshold)",
     )
     command.define(
         "threshold",
         float,
-        f"for --rule=threshold, above 0, at most 1 (default: {DEFAULT_THRESHOLD}; of the aligner, "
-        f"{ALIGNER_LINKS.rule.threshold})",
+        f"for --rule=threshold, above 0 and at most 1 (default: {DEFAULT_THRESHOLD}; with the "
+        f"aligner, {ALIGNER_LINKS.rule.threshold})",
         limits=THRESHOLD,
     )
     command.define(
