@@ -70,7 +70,7 @@ def test_sentences_of_a_line_are_sent_one_by_one(serve, capsys, tmp_path):
         with Client(served.url) as client:
             results = list(client.translate(lines, split_sentences=True))
             first = next(client.translate(lines, split_sentences=True))
-        assert "--signature=serving_default alone" in fails(
+        assert "needs --signature=serving_default" in fails(
             capsys, "--split_sentences", "--signature=nbest", status=2
         )
     described, *calls = served.requests
