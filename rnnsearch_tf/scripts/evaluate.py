@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-evaluate",
-    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenized) and the "
-    "paper's BLEU (tokens, cased and lowercased), each with its 95% confidence interval, of all "
-    "sentences and of those without unknown words; and BLEU by source length. With --alignments, "
-    "score the model's links between words against gold links instead.",
+    "translate a test set and score it by sacreBLEU: BLEU, chrF2, TER, tokenized BLEU (as in the "
+    "paper) and lowercased BLEU, each with its 95% confidence interval, of all sentences and of "
+    "those without unknown words; and BLEU by source length. With --alignments, score the model's "
+    "links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
 )
 FLAGS = COMMAND.flags

@@ -52,13 +52,13 @@ def define_alignment_evaluation(command: Command) -> None:
     command.define(
         "alignments",
         INPUT_FILE,
-        "gold links between the words of --source and --reference; instead of translating, link "
-        "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
-        "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
-        "are the files' own, separated by whitespace, and must be the model's: train it with "
+        "gold links between the words of --source and --reference, in Pharaoh format (i-j sure, "
+        "ipj possible, from 0) or in that of NAACL 2003 (sentence i j S|P, from 1); instead of "
+        "translating, link these words and print alignment error rate, precision and recall. Words "
+        "are separated by whitespace, and must be the model's: train it with "
         "--tokenizer=whitespace or sentencepiece",
     )
-    command.define("flip_gold", bool, "the gold links are target-source", False)
+    command.define("flip_gold", bool, "the gold links have the target position first", False)
     command.define(
         "tune",
         bool,
