@@ -68,7 +68,7 @@ def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
 def each_pair(
     pairs: Iterable[tuple[_Line, _Target]], kind: Any = Line, target_kind: Any = Target
 ) -> Iterator[tuple[_Line, _Target]]:
-    """Give the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
+    """Yield the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
     for number, pair in enumerate(pairs, 1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(

@@ -68,7 +68,7 @@ class AlignmentScores:
         return _ratio(self.links_in_sure, self.sure)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-serializable values."""
         names = "aer", "aer_interval", "precision", "recall"
         counts = "sentences", "links", "sure", "links_in_sure", "links_in_possible"
         return {name: getattr(self, name) for name in (*names, *counts)}

@@ -34,7 +34,7 @@ class Part:
         return json_digest([self._has_drawn, self._drawn.tolist(), self._corpus.fingerprint()])
 
     def blocks(self) -> Iterator[ParallelText]:
-        """Give the pairs in order, as the corpus's blocks have them."""
+        """Yield the pairs in order, as the corpus's blocks have them."""
         before = 0
         for block in checked_blocks(self._corpus):
             is_in = np.full(len(block.source), not self._has_drawn)

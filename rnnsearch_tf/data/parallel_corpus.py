@@ -34,7 +34,7 @@ class ParallelText(NamedTuple):
         return json_digest(["text", *self])
 
     def blocks(self) -> Iterator["ParallelText"]:
-        """Give the pairs in order, a block at a time."""
+        """Yield the pairs in order, a block at a time."""
         self.check()
         for start in range(0, len(self.source), BLOCK_PAIRS):
             chosen = slice(start, start + BLOCK_PAIRS)
@@ -63,7 +63,7 @@ class Corpus(Protocol):
         """Return a digest that differs whenever the text differs."""
 
     def blocks(self) -> Iterator[ParallelText]:
-        """Give the pairs in order, a block at a time, so that memory holds only this block."""
+        """Yield the pairs in order, a block at a time, so that memory holds only this block."""
 
 
 @contextlib.contextmanager
@@ -102,7 +102,7 @@ class _TextFiles:
         """Read the pairs in order, a block at a time.
 
         InputError for a file that cannot be read, is not UTF-8 (the message has the line's
-        number) or does not have pairs; those before the error have been given by then.
+        number) or does not have pairs; those before the error are yielded first.
         """
         for files in self._files:
             yield from self._read(*files)
@@ -145,7 +145,7 @@ _BARS = re.compile(r"(?:^|[ \t])\|\|\|(?:[ \t]|$)")
 
 
 def _separator(lines: Sequence[str]) -> re.Pattern[str]:
-    """Return what separates the columns, by the first line that has a separator."""
+    """Return the separator of the columns, from the first line that has one."""
     for line in lines:
         columns = line.split("\t")
         if len(columns) > 1 and "|||" not in columns:
@@ -172,7 +172,7 @@ def _by_columns(path: str | Path) -> Iterator[ParallelText]:
 
 
 def checked_blocks(corpus: Corpus) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; InputError for one with unequal sides."""
+    """Yield the blocks of a corpus; InputError for one with unequal sides."""
     for number, block in enumerate(corpus.blocks(), 1):
         if len(block) != 2 or len(block[0]) != len(block[1]):
             counts = " and ".join(f"{len(side):,}" for side in block)
@@ -181,7 +181,7 @@ def checked_blocks(corpus: Corpus) -> Iterator[ParallelText]:
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:
-    """Give the pairs of a corpus one by one."""
+    """Yield the pairs of a corpus one by one."""
     for block in checked_blocks(corpus):
         yield from zip(*block, strict=True)
 

@@ -74,7 +74,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
 
 
 def _lines(training: Corpus, sides: tuple[int, ...], pairs: int) -> Iterator[str]:
-    """Give the lines of some sides as a tokenizer reads them.
+    """Yield the lines of some sides as a tokenizer reads them.
 
     If there are more than _MAX_LINES, a fixed random sample of them.
     """

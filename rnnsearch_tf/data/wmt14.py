@@ -62,7 +62,7 @@ class Wmt14:
         return json_digest(["tfds", what])
 
     def blocks(self) -> Iterator[ParallelText]:
-        """Give the pairs in order, a block at a time, after downloading them if need be.
+        """Yield the pairs in order, a block at a time, after downloading them if need be.
 
         InputError if the data set is not there and cannot be downloaded, or is damaged.
         """

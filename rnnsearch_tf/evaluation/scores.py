@@ -42,7 +42,7 @@ class SetScores:
         return self.scores[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-serializable values."""
         return plain({"sentences": self.sentences, **self.scores})
 
     @classmethod
@@ -100,7 +100,7 @@ class TranslationScores(NamedTuple):
     calibration: Calibration | None = None  # of the next token, where it was measured
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-serializable values."""
         return plain(
             {
                 **self.all.as_dict(),

@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
     by_length: list[LengthBin]  # of the other system, with p-values
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-serializable values."""
         method = f"paired bootstrap resampling (Koehn 2004), two-sided, {metrics.SAMPLES} samples"
         first = {"other": self.other, "method": method}
         return plain({**first, **self.differences, "by_length": self.by_length})

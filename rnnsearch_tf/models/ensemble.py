@@ -94,12 +94,12 @@ class EnsembleStep:
         self.memory = tuple(step.memory for step in steps)
 
     def start(self) -> States:
-        """Return what the models predict y_1 from, [B, ...]."""
+        """Return the outputs from which the models predict y_1, [B, ...]."""
         return tuple(step.start() for step in self._steps)
 
     @staticmethod
     def carried(outputs: States) -> tuple[Carried, ...]:
-        """Return what `advance` reads."""
+        """Return the part of the outputs that `advance` reads."""
         return tuple(of_model.carried for of_model in outputs)
 
     def advance(
@@ -108,7 +108,7 @@ class EnsembleStep:
         word: Int[Tensor, "*rows"],
         memory: tuple[Memory, ...] | None = None,
     ) -> States:
-        """Return what the models predict y_{i+1} from; as `TranslationStep.advance`."""
+        """Return the outputs from which y_{i+1} is predicted; as `TranslationStep.advance`."""
         parts = zip(self._steps, previous, memory or self.memory, strict=True)
         return tuple(step.advance(outputs, word, part) for step, outputs, part in parts)
 

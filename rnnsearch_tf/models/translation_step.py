@@ -168,7 +168,7 @@ class TranslationStep:
         self.memory = Memory(keys, values, mask, penalty)
 
     def start(self) -> StepOutputs:
-        """Return what y_1 is predicted from, [B, ...]."""
+        """Return the outputs from which y_1 is predicted, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
         word = self._weights.biases  # as E y_0 = 0
         if self._decoder.updates_first:
@@ -177,13 +177,13 @@ class TranslationStep:
 
     @staticmethod
     def carried(outputs: StepOutputs) -> Carried:
-        """Return what `advance` reads."""
+        """Return the part of the outputs that `advance` reads."""
         return outputs.carried
 
     def advance(
         self, previous: Carried, word: Int[Tensor, "*rows"], memory: Memory | None = None
     ) -> StepOutputs:
-        """Return what y_{i+1} is predicted from.
+        """Return the outputs from which y_{i+1} is predicted.
 
         Args:
             previous: `carried` of the outputs that y_i was predicted from.

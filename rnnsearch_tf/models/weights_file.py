@@ -155,7 +155,7 @@ def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
 
 
 def _training(config: Config) -> dict[str, Any]:
-    """Return what a model must have in common with its weights."""
+    """Return the settings and the training run that a model shares with its weights."""
     return {
         **dataclasses.asdict(config.model),
         "source_language": config.source_language,

@@ -141,7 +141,7 @@ def _blocks(shard: Shard) -> Iterator[tuple[tuple[int, int], Pairs]]:
 
 
 def _digests(block: tuple[tuple[int, int], Pairs]) -> Iterator[tuple[bytes, tuple[int, int]]]:
-    """Give the digests of pairs, each with its shard and row."""
+    """Yield the digests of pairs, each with its shard and row."""
     (number, start), pairs = block
     for row, pair in enumerate(zip(*pairs, strict=True), start):
         yield pair_digest(*pair), (number, row)
@@ -166,7 +166,7 @@ def _planned(selection: Selection, sizes: Iterable[tuple[int, int]]) -> Plan:
 
 
 def _sampled(shard: Shard, plan: Plan) -> Iterator[tuple[int, str, str]]:
-    """Give the shard's pairs that are in a sample, 0 or 1."""
+    """Yield the shard's pairs that are in a sample, 0 or 1."""
     starts, sample_of = plan
     pairs = _pairs(shard.source, shard.target)
     for row, (source, target) in enumerate(pairs, starts[shard.number]):

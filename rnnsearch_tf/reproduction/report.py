@@ -118,7 +118,7 @@ def write_report(report: Report, folder: str | Path) -> None:
 
 
 def _software(models: Sequence[ModelResults]) -> str:
-    """Return what trained the models: once, where all were trained by the same."""
+    """Return the software that trained the models, only once if it is the same for all."""
     used = _distinct(model.software for model in models)
     each = (f"{model.name}: {model.software}" for model in models)
     return used[0] if len(used) == 1 else "; ".join(each)

@@ -14,7 +14,7 @@ _SHAPES = 8  # at most, for sentences of up to the maximum length
 
 
 def choose_devices(strategy: str) -> None:
-    """Have Keras use the first device ("one"), or all devices of this machine ("mirrored")."""
+    """Make Keras use the first device ("one"), or all devices of this machine ("mirrored")."""
     distribution = keras.distribution.DataParallel() if strategy == "mirrored" else None
     keras.distribution.set_distribution(distribution)
 

@@ -68,7 +68,7 @@ class JaxTrainStep:
         return UpdateMetrics(losses, sentences, norm, rate, float(stop))
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
-        """Give the model the averages of its weights for the block, where they are kept."""
+        """Within the block, use the averages of the weights, if they are kept, in their place."""
         return replaced(self._weights, self._averages)
 
     def _pure_update(

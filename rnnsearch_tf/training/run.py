@@ -242,7 +242,7 @@ def _seeded(seed: int) -> Iterator[None]:
 def _validation_set(
     model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
 ) -> Any:
-    """Return what evaluates the model."""
+    """Make the validation set that evaluates the model."""
     if keras.config.backend() == "jax":
         from rnnsearch_tf.training.jax_validation import JaxValidationSet
 

@@ -82,7 +82,7 @@ class TrainStep:
         return self._update(batch, stop)
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
-        """Give the model the averages of its weights for the block, where they are kept."""
+        """Within the block, use the averages of the weights, if they are kept, in their place."""
         return replaced(self._model.trainable_variables, self.optimizer.weight_averages)
 
     def _global_update(self, batch: dict[str, tf.Tensor], stop: tf.Tensor) -> UpdateMetrics:

@@ -35,7 +35,7 @@ class MethodScores(NamedTuple):
     scores: AlignmentScores
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return JSON-serializable values."""
         rule = self.method.rule
         return {
             "weights": self.method.weights,
