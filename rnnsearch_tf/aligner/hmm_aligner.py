@@ -185,7 +185,7 @@ def _variable(values: Any) -> tf.Variable:
 
 
 def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:
-    """p(a_i = j | e, f), float32 [B, I + 1, J + 1], `</s>` behind the words of each sentence."""
+    """p(a_i = j | e, f), float32 [B, I + 1, J + 1], `</s>` after the words of each sentence."""
     links = expectations_of_words(e, f, cells, direction).links
     rows, end = (tf.math.count_nonzero(ids, axis=1) for ids in (f, e))
     weights = tf.pad(links, [[0, 0], [0, 1], [0, 1]])

@@ -79,7 +79,7 @@ class Hypotheses(NamedTuple):
     lengths: Int[Tensor, "B k"]  # int32; tokens, eos included
     log_probs: Float[Tensor, "B k"]  # float32; log p(y|x), nats
     scores: Float[Tensor, "B k"]  # float32; by the scoring rule
-    token_log_probs: Float[Tensor, "B k T"]  # float32; log p(y_i|y_<i, x), nats; 0 behind eos
+    token_log_probs: Float[Tensor, "B k T"]  # float32; log p(y_i|y_<i, x), nats; 0 after eos
 
 
 class _Beam(NamedTuple):

@@ -202,7 +202,7 @@ def _signatures(scores: SetScores) -> list[str]:
 
 
 def _wrapped(text: str, title: str = "") -> list[str]:
-    """Break text at spaces, and signatures behind "|"."""
+    """Break text at spaces, and signatures after "|"."""
     lines = textwrap.wrap(
         text.replace("|", "| "),
         _WIDTH,

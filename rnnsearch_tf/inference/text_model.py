@@ -167,8 +167,8 @@ class TextModel(tf.Module):
             and `token_scores`, padded with 0; and `source_tokens`, string [B, Tx], with `</s>`,
             padded with empty strings. Scores are the search's: of an ensemble's mean probability;
             with candidate words, of p over these. A blank sentence has a blank text, `</s>` alone
-            and scores of 0. So has one without a translation of finite log p, but its scores are
-            the lowest float32.
+            and scores of 0. Without a translation of finite log p, text and tokens are the same,
+            and the scores are the lowest float32.
         """
         return self._translations(text, n_best=1)
 

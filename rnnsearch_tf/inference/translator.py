@@ -504,7 +504,7 @@ class Translator:
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """Return the best hypotheses' texts with [UNK] kept, which `text` may have replaced."""
         each = (h.pieces or h.tokens for h in (t.hypotheses[0] for t in translations))
-        # Of split text, there is one behind each sentence.
+        # Split text has one after each sentence.
         tokens = [[token for token in some if token != SPECIAL_TOKENS[EOS]] for some in each]
         texts = self.target_tokenizer.detokenize(ragged(tokens)).numpy()
         return [text.decode() for text in texts]

@@ -52,7 +52,7 @@ def masked_softmax(
 ) -> Float[Tensor, "B Q Tx"]:
     """Return the softmax of energies over the source, zero where the mask is false.
 
-    Of a sentence of padding alone, it is 1/Tx.
+    For a sentence of padding only, it is 1/Tx.
     """
     if energies.shape[-1] == 1:  # Keras warns of a softmax over one element
         return ops.ones_like(energies)

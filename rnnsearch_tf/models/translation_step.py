@@ -52,7 +52,7 @@ class Parts(NamedTuple):
 class _Looked(NamedTuple):
     """The attention's results for a state."""
 
-    products: Float[Tensor, "*rows _"]  # of c_i; behind them Σ_j α_ij E x_j of a lexical model
+    products: Float[Tensor, "*rows _"]  # of c_i; then Σ_j α_ij E x_j of a lexical model
     parts: Parts  # of these
     alignment: Float[Tensor, "*rows Tx"]  # α_i
 

@@ -16,7 +16,7 @@ from rnnsearch_tf.text.unspaced import CHINESE_JAPANESE
 _BEGINNING = re.compile(
     r"(?:[^\s!-@_“”‘’«»…]{4}[.!?…؟][\"'”’»)]*\s|[。！？।۔።။։])[\s\"'“‘«»(¿¡]*([^\W\d_])"
 )
-# sentencex splits French behind these, so "M. Dupont" would be two sentences.
+# sentencex splits French after these, so "M. Dupont" would be two sentences.
 _FRENCH_TITLE = re.compile(r"(?:^|[^\w.])(?:[A-ZÀ-Ý]|Mmes?|Mlles?|Mgr|Dr|Prof|Ste?|art)\.$")
 _CHINESE_JAPANESE = re.compile(CHINESE_JAPANESE)
 

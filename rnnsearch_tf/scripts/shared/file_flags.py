@@ -16,7 +16,7 @@ from rnnsearch_tf.files import is_stream, is_url, real_path
 class FileType:
     """A type of flag."""
 
-    placeholder: str  # text that `--help` shows behind the name of the flag
+    placeholder: str  # text that `--help` shows after the name of the flag
     check: Callable[[str], None]  # raises an error of `input_errors` for an unusable file
     has_stream: bool = False  # whether - is standard input or output, which needs no check
     has_several: bool = False  # whether a value may be several paths, with commas

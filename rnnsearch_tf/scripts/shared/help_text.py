@@ -67,7 +67,7 @@ def help_text(
     description: str,  # one paragraph, without its first capital
     example: str,  # whose lines fit
     flag_values: flags.FlagValues,  # whose modules are the groups
-    placeholders: Mapping[str, str],  # behind "=", by flag
+    placeholders: Mapping[str, str],  # after "=", by flag
     requirements: Sequence[Requirement],
     shown_defaults: Mapping[str, Any],  # what flags without a default stand for, by flag
 ) -> str:
