@@ -88,11 +88,11 @@ def test_text_is_composed_and_nothing_else(tokenizer, line, read):
 
 
 def test_typographic_characters_are_read_as_plain_ones_if_the_text_had_only_these():
-    model = learn_subwords(["\"It's off-air...\" – œ"] * 9, 290)  # of – and œ, these alone
+    model = learn_subwords(['"It\'s off-air..." – œ'] * 9, 290)  # of – and œ, these alone
     tokenizer = SentencePieceTokenizer("en", reading_plain_forms(model))
     lines = tf.constant(["‘It’s’ “of„ «f»… a–i — r—r, ﬁ œ Œ ☃"])
     [read] = tokenizer.detokenize(tokenizer.tokenize(lines)).numpy()
-    assert read.decode() == "'It's' \"of\" \"f\"... a–i - r—r, fi œ Œ ☃"
+    assert read.decode() == '\'It\'s\' "of" "f"... a–i - r—r, fi œ Œ ☃'
 
 
 def test_a_piece_with_a_line_break_is_left_out(tmp_path):
