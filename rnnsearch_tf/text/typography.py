@@ -17,11 +17,12 @@ _PLAIN = {
 }
 _FORMS = {char: form for form, chars in _PLAIN.items() for char in chars}
 _DASHES = ("—", "―")  # plain ones in their place would join words, except beside spaces
+_ALL = {ord(char): form for char, form in (_FORMS | dict.fromkeys(_DASHES, "-")).items()}
 
 
 def plain(text: str) -> str:
     """Return a text with plain characters only."""
-    return text.translate(str.maketrans(_FORMS | dict.fromkeys(_DASHES, "-")))
+    return text.translate(_ALL)
 
 
 def reading_plain_forms(model: bytes) -> bytes:
