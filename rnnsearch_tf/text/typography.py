@@ -21,7 +21,7 @@ _ALL = {ord(char): form for char, form in (_FORMS | dict.fromkeys(_DASHES, "-"))
 
 
 def plain(text: str) -> str:
-    """Return a text with plain characters only."""
+    """Return a text with plain characters in place of typographic ones."""
     return text.translate(_ALL)
 
 
