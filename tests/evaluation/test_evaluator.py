@@ -162,7 +162,7 @@ def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, eva
     assert len(translations) == 7 and replaced is None
     with pytest.raises(InputError, match="its own decoding options"):
         exported.translate_without_unk(text.source)
-    with pytest.raises(ValueError, match="likelihood needs the model"):
+    with pytest.raises(ValueError, match="likelihood needs a model"):
         exported.nll(exported.pairs(text))
-    with pytest.raises(ValueError, match="calibration needs the model"):
+    with pytest.raises(ValueError, match="calibration needs a model"):
         exported.calibration(exported.pairs(text))
