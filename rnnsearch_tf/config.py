@@ -351,7 +351,7 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Content of a model directory's config.json; ValueError for a value that cannot be."""
+    """Content of a model directory's config.json; ValueError for an invalid value."""
 
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")

@@ -32,7 +32,7 @@ class SentenceSplitter:
         import sentencex
 
         self._segment = sentencex.segment
-        self._language = re.split("[-_]", language)[0]  # to sentencex, de_AT is no German
+        self._language = re.split("[-_]", language)[0]  # sentencex does not know de_AT
 
     def split(self, line: Line) -> list[str]:
         """Return the sentences of a line, at least one, without the spaces around them."""
