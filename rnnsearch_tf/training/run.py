@@ -79,7 +79,7 @@ def train(
             backend other than TensorFlow and JAX, and as in `Trainer.run`.
     """
     check_backend("jax")
-    _check_types(config, model_dir, training, validation, strategy, callbacks, subwords)
+    _check_types(config, model_dir, training, validation, strategy, callbacks, alignments, subwords)
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
@@ -116,6 +116,7 @@ def _check_types(
     validation: Any,
     strategy: Any,
     callbacks: Any,
+    alignments: Any,
     subwords: Any,
 ) -> None:
     """Raise a TypeError for arguments of `train` that are of another type."""
@@ -129,6 +130,7 @@ def _check_types(
         *(("callbacks", x, keras.callbacks.Callback, "Keras callbacks") for x in each_callback),
         ("training", training, Corpus, a_corpus),
         ("validation", validation, Corpus | None, a_corpus),
+        ("alignments", alignments, WordAlignmentFiles | None, "WordAlignmentFiles"),
     ):
         if not isinstance(given, kind):
             raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")

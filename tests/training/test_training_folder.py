@@ -157,6 +157,9 @@ def test_what_is_no_corpus_is_told(tmp_path):
     callback: Any = keras.callbacks.Callback()
     with pytest.raises(TypeError, match="callbacks: expected a list of them, not Callback"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), callbacks=callback)
+    links: Any = "train.links"
+    with pytest.raises(TypeError, match="alignments: expected WordAlignmentFiles, not str"):
+        run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), alignments=links)
     number: Any = 4000
     with pytest.raises(TypeError, match=r"Config\.subwords sets how many"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), subwords=number)
