@@ -136,6 +136,13 @@ def test_a_beam_of_two_is_not():
     assert hypotheses.log_probs.dtype == hypotheses.scores.dtype == tf.float32
 
 
+def test_no_token_has_a_log_p_above_0():
+    model = Trellis(GARDEN_PATH)
+    model.logits += 1000.0  # so that the log of c </s>, whose p is 1, is rounded
+    hypotheses = model.search(max_length=7, beam_size=2)
+    assert (hypotheses.token_log_probs.numpy() <= 0).all()
+
+
 # With </s> finished, one of two slots is left: it goes to a (.3) although b </s> (.2) is to be the
 # better one, since a splits up: a c </s> = .3 x .6 = .18, a d </s> = .3 x .4 = .12.
 SHRINKING = {
@@ -242,6 +249,7 @@ def test_it_finds_what_the_naive_search_finds(seed, k, options):
             steps = hypotheses.token_log_probs[sentence, slot].numpy()
             np.testing.assert_allclose(steps[: len(y)], own, atol=1e-5)
             assert not steps[len(y) :].any()
+        assert not hypotheses.token_log_probs[sentence, n:].numpy().any()
 
 
 class Coverage(ScoringRule):
@@ -275,6 +283,7 @@ class WordBonus(ScoringRule):
         self.bonus = bonus
 
     def score(self, log_probs, lengths, kept):
+        tf.debugging.assert_positive(lengths)
         return log_probs + self.bonus * tf.cast(lengths, log_probs.dtype)
 
     def bound(self, log_probs, max_lengths, kept):
@@ -406,11 +415,14 @@ def test_a_hypothesis_that_cannot_go_on_ends():
     assert steps_run(hypotheses) == 2
 
 
-def test_the_search_stops_when_no_live_hypothesis_can_win():
-    # a </s> has .6 x .9 = .54. The live one, b b with .4 x .5 = .2, can only fall from there.
+@pytest.mark.parametrize(("max_length", "exponent"), [(97, 0.0), (3, 1.0)])
+def test_the_search_stops_when_no_live_hypothesis_can_win(max_length, exponent):
+    # a </s> has .6 x .9 = .54. The live one, b b with .4 x .5 = .2, can only fall from there, and
+    # its mean over 3 tokens, log .2 / 3 = -.54, is below log .54 / 2 = -.31.
     rows = {START: {A: 0.6, B: 0.4}, A: {EOS: 0.9, A: 0.1}, B: {B: 0.5, EOS: 0.5}}
     model = Trellis(rows)
-    hypotheses = model.search(max_length=97, beam_size=2)
+    scoring = LengthNormalization(exponent)
+    hypotheses = model.search(max_length=max_length, beam_size=2, scoring=scoring)
     assert model.predictions == steps_run(hypotheses) == 2
     assert words_of(hypotheses) == [(A, EOS)]
 

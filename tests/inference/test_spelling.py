@@ -92,6 +92,7 @@ def test_an_error_is_corrected(correct, word, read):
         "hsuoe",  # two errors
         "blads",  # one left out and another added, elsewhere
         "teh",  # too short to tell
+        "étés",  # likewise, from "été", which has more bytes than letters
         "COTA",  # an acronym, not a coat
         "1991",  # a number
         "Bali",  # would be "bald" in small letters

@@ -528,10 +528,15 @@ def test_an_attention_takes_the_mask_of_its_annotations(make):
     assert (array(alignment)[1, :, 2] == 0).all()
 
 
-def test_contexts_carry_the_mask_of_the_states():
-    context, _ = BahdanauAttention(N_ALIGN)(masked(normal(B, TX, N), 4, 1), normal(B, TX, M))
-    summed = keras.layers.GlobalAveragePooling1D()(context)  # over real positions
-    close(summed[1], array(context)[1, 0])
+@pytest.mark.filterwarnings("error")  # of Keras, where a layer drops a mask
+def test_contexts_and_logits_carry_the_mask_of_the_states():
+    states, annotations = masked(normal(B, TX, N), 4, 1), normal(B, TX, M)
+    LastAnnotation()(states, annotations)
+    context, _ = BahdanauAttention(N_ALIGN, "glorot")(states, annotations)
+    logits = MaxoutDeepOutput(L, K, initial_weights="glorot")(states, normal(B, TX, M), context)
+    for x in (context, logits):
+        mean = keras.layers.GlobalAveragePooling1D()(x)  # over real positions
+        close(mean[1], array(x)[1, 0])
 
 
 @pytest.mark.parametrize("make", ATTENTIONS)

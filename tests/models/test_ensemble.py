@@ -79,7 +79,9 @@ def test_losses_of_given_pairs(members):
 
 
 def test_alignments_of_those_that_attend_are_averaged(members):
-    alignment = Ensemble(members).alignment(SOURCE, TARGET).numpy()
+    ensemble = Ensemble(members)
+    assert ensemble.has_attention and not Ensemble(members[2:]).has_attention
+    alignment = ensemble.alignment(SOURCE, TARGET).numpy()
     expected = np.mean([member.alignment(SOURCE, TARGET) for member in members[:2]], axis=0)
     np.testing.assert_allclose(alignment, expected, atol=1e-6)
     np.testing.assert_allclose(alignment.sum(axis=2), 1, atol=1e-6)

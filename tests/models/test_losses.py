@@ -112,13 +112,17 @@ def test_large_logits_do_not_overflow():
     np.testing.assert_array_equal(bias, [2, -1, -1])
 
 
-def test_products_in_low_precision_give_float32_losses():
-    losses, gradients = losses_and_gradients(drawn(), dtype="bfloat16")
+@CASES
+def test_products_in_low_precision_give_float32_losses(smoothing, r_drop, expected):
+    arrays = drawn(2 if r_drop else 1)
+    options: dict[str, Any] = {"smoothing": smoothing, "r_drop": r_drop}
+    losses, gradients = losses_and_gradients(arrays, dtype="bfloat16", **options)
     assert {x.dtype.name for x in [losses, *gradients]} == {"float32"}
-    np.testing.assert_allclose(losses, expected_losses(*drawn()), atol=0.05)
-    _, exact = losses_and_gradients(drawn())
-    for gradient, expected in zip(gradients, exact, strict=True):
-        np.testing.assert_allclose(gradient, expected, atol=0.1)
+    np.testing.assert_allclose(losses, expected(*arrays), atol=0.05)
+    assert np.abs(losses - expected(*arrays)).max() > 1e-4
+    _, exact = losses_and_gradients(arrays, **options)
+    for gradient, of_float32 in zip(gradients, exact, strict=True):
+        np.testing.assert_allclose(gradient, of_float32, atol=0.1)
 
 
 def test_weights_may_be_variables_and_sizes_unknown():

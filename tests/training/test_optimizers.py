@@ -31,6 +31,7 @@ def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np
         (Adadelta, keras.optimizers.Adadelta, {"learning_rate": 0.5, "rho": 0.9}),
         (Adam, keras.optimizers.Adam, {"learning_rate": 0.01}),
         (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "beta_1": 0.7, "epsilon": 1e-3}),
+        (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "amsgrad": True}),
     ],
 )
 def test_updates_are_those_of_keras(ours, keras_own, settings):

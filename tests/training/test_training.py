@@ -411,6 +411,26 @@ def test_tensorboard_shows_text_as_it_is(tmp_path, monkeypatch):
     assert r"| x | y | a\_b \| &lt;c&gt; |" in tf.make_ndarray(samples.tensor_proto).item().decode()
 
 
+def test_tensorboard_has_means_of_the_updates_since_the_last_point(tmp_path, monkeypatch):
+    """Means over sentences or tokens, without the third update, which was skipped."""
+    monkeypatch.setattr(callbacks, "_UPDATES_BETWEEN_POINTS", 3)
+    summaries = callbacks.Summaries(tmp_path)
+    names = ("updates", "loss", "sentences", "nll_per_token", "tokens", "gradient_norm")
+    for row in [
+        (1, 9.0, 1, 2.0, 2, 1.0), (2, 5.0, 3, 3.0, 6, 4.0), (3, 70.0, 1, 7.0, 2, math.inf),
+        (4, 8.0, 2, 1.5, 7, 2.0),
+    ]:  # fmt: skip
+        summaries.on_train_batch_end(0, dict(zip(names, row, strict=True)))
+    summaries.on_epoch_end(0, {"updates": 4})
+    board = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
+    for tag, first, second in [
+        ("quality/loss", 6.0, 8.0), ("quality/nll_per_token", 2.75, 1.5),
+        ("update/gradient_norm", 2.5, 2.0),
+    ]:  # fmt: skip
+        points = [(p.step, tf.make_ndarray(p.tensor_proto)) for p in board.Tensors("train", tag)]
+        assert points == [(3, first), (4, second)]
+
+
 @pytest.fixture
 def evaluated_as(monkeypatch):
     """Return a function that makes validation sets give these evaluations, one after the other."""
