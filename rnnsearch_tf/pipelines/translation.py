@@ -85,11 +85,7 @@ class TranslatorHandler(ModelHandler):
         """Translate the lines of a batch's only chunk, in order."""
         limit = model.config.decoding.max_length
         [chunk] = batch
-        parts: list[tuple[int, Line]] = [  # with the number of their line
-            (number, line)
-            for number, line in enumerate(chunk)
-            if len(line) > limit  # a token has at least one byte
-        ]
+        parts: list[tuple[int, Line]] = [*enumerate(chunk)]  # with the number of their line
         if self._options["split_sentences"]:
             splitter = SentenceSplitter(model.config.source_language)
             parts = [(number, one) for number, line in parts for one in splitter.split(line)]

@@ -135,6 +135,16 @@ def test_a_line_with_a_sentence_of_too_many_tokens_is_counted(export_dir, monkey
     assert counted == {"truncated_lines": 1}
 
 
+def test_a_line_with_more_pieces_than_bytes_is_counted(monkeypatch):
+    counted: dict[str, int] = {}
+    monkeypatch.setattr(translation, "count", counted.__setitem__)
+    monkeypatch.setattr(Translator, "translate_windows", lambda *given, **options: [])
+    handler = translation.TranslatorHandler("europarl-en-fr", 1, False, False)
+    line = ("\u0958" * 84).encode()  # 252 bytes; normalized 504, each of them a piece
+    handler.run_inference([[line]], Translator.load("europarl-en-fr"))
+    assert counted == {"truncated_lines": 1}
+
+
 def test_a_model_that_ships(tmp_path):
     (tmp_path / "a.en").write_text("The debate is closed.\n")
     paths = [f"--input={tmp_path}/a.en", f"--output={tmp_path}/out"]
