@@ -53,7 +53,7 @@ def test_translations_are_those_of_the_sentences(translator):
 @pytest.mark.slow
 def test_one_translation_alone_is_joined(translator):
     for options in ({"n_best": 2}, {"return_alignment": True}):
-        with pytest.raises(InputError, match="one translation, without its alignment"):
+        with pytest.raises(InputError, match="n_best must be 1, and return_alignment False"):
             translator.translate(TEXT, split_sentences=True, **options)
 
 
