@@ -97,8 +97,7 @@ def guided_alignment(
 ) -> LossTotal:
     """Σ H(A_i, α_i) over the target words with a link, and their number; first pass only."""
     alignment = ops.transpose(outputs.alignment, (1, 0, 2))  # [B, Ty, Tx]
-    if training and model.config.r_drop:
-        alignment = alignment[: ops.shape(batch["guide"])[0]]
+    alignment = alignment[: ops.shape(batch["guide"])[0]]
     losses = alignment_cross_entropy(alignment, batch["guide"])
     is_linked = ops.any(batch["guide"], axis=-1)
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
