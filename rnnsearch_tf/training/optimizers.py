@@ -70,11 +70,10 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         for weight, average in zip(variables, self.weight_averages, strict=True):
             dtype = tf.as_dtype(average.dtype)
             old, new = (
-                tf.raw_ops.ReadVariableOp(resource=_handle(x), dtype=dtype)
-                for x in (average, weight)
+                tf.raw_ops.ReadVariableOp(resource=x.handle, dtype=dtype) for x in (average, weight)
             )
             tf.raw_ops.AssignSubVariableOp(
-                resource=_handle(average), value=tf.cast(share, dtype) * (old - new)
+                resource=average.handle, value=tf.cast(share, dtype) * (old - new)
             )
 
     @property
@@ -105,9 +104,9 @@ class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
         """Update one weight and its two averages."""
         index = self._get_variable_index(variable)
         tf.raw_ops.ResourceApplyAdadelta(
-            var=_handle(variable),
-            accum=_handle(self._accumulated_grads[index]),
-            accum_update=_handle(self._accumulated_delta_vars[index]),
+            var=variable.handle,
+            accum=self._accumulated_grads[index].handle,
+            accum_update=self._accumulated_delta_vars[index].handle,
             lr=tf.cast(learning_rate, gradient.dtype),
             rho=tf.cast(self.rho, gradient.dtype),
             epsilon=tf.cast(self.epsilon, gradient.dtype),
@@ -128,9 +127,9 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
         dtype = gradient.dtype
         step = tf.cast(self.iterations + 1, dtype)
         tf.raw_ops.ResourceApplyAdam(
-            var=_handle(variable),
-            m=_handle(self._momentums[index]),
-            v=_handle(self._velocities[index]),
+            var=variable.handle,
+            m=self._momentums[index].handle,
+            v=self._velocities[index].handle,
             beta1_power=tf.cast(self.beta_1, dtype) ** step,
             beta2_power=tf.cast(self.beta_2, dtype) ** step,
             lr=tf.cast(learning_rate, dtype),
@@ -177,8 +176,3 @@ def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Te
     norm = tf.linalg.global_norm(dense)
     scale = tf.minimum(clip_norm / norm, 1.0)
     return [gradient * scale for gradient in dense], norm
-
-
-def _handle(variable: Any) -> tf.Tensor:
-    """Return the handle of this replica's copy; every replica makes the same update."""
-    return (variable.value if isinstance(variable, keras.Variable) else variable).handle
