@@ -131,7 +131,6 @@ class Summaries(keras.callbacks.Callback):
         """Close the files."""
         for writer in self._writers.values():
             writer.close()
-        self._writers.clear()
 
     def _run(self, name: str) -> "tf.summary.SummaryWriter":
         if name not in self._writers:
@@ -139,8 +138,7 @@ class Summaries(keras.callbacks.Callback):
         return self._writers[name]
 
     def _write_updates(self) -> None:
-        last = self._since[-1]
-        counts = {count for count in _AVERAGED.values() if count}
+        last, counts = self._since[-1], _AVERAGED.values()
         values = {name.removeprefix("mean_"): x for name, x in last.items() if name not in counts}
         made = [logs for logs in self._since if math.isfinite(logs["gradient_norm"])]
         for name, count in _AVERAGED.items():
