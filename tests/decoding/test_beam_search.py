@@ -138,7 +138,7 @@ def test_a_beam_of_two_is_not():
 
 def test_no_token_has_a_log_p_above_0():
     model = Trellis(GARDEN_PATH)
-    model.logits += 1000.0  # so that the log of c </s>, whose p is 1, is rounded
+    model.logits += 1e4 * tf.one_hot([C], 6, axis=0)  # rounds the sum with the log of 1, of c </s>
     hypotheses = model.search(max_length=7, beam_size=2)
     assert (hypotheses.token_log_probs.numpy() <= 0).all()
 
@@ -217,6 +217,7 @@ def test_a_beam_wide_enough_is_exhaustive(exponent):
     np.testing.assert_array_equal(hypotheses.scores[:, 21:], np.full([2, 2], -np.inf))
     np.testing.assert_array_equal(hypotheses.log_probs[:, 21:], np.full([2, 2], -np.inf))
     np.testing.assert_array_equal(hypotheses.lengths[:, 21:], np.zeros([2, 2]))
+    np.testing.assert_array_equal(hypotheses.token_log_probs[:, 21:], np.zeros([2, 2, 3]))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -413,6 +414,13 @@ def test_a_hypothesis_that_cannot_go_on_ends():
     hypotheses = Trellis(rows).search(max_length=7, beam_size=2, n_best=2, banned_ids=[C])
     assert words_of(hypotheses) == [(B, EOS)]
     assert steps_run(hypotheses) == 2
+
+
+def test_if_none_can_go_on_eos_alone_is_left():
+    hypotheses = Trellis({START: {A: 1.0}, A: {C: 1.0}}).search(7, beam_size=2, banned_ids=[C])
+    assert words_of(hypotheses) == [(EOS,)]
+    np.testing.assert_array_equal(hypotheses.log_probs, [[-np.inf, -np.inf]])
+    np.testing.assert_array_equal(hypotheses.token_log_probs, [[[-np.inf, 0], [0, 0]]])
 
 
 @pytest.mark.parametrize(("max_length", "exponent"), [(97, 0.0), (3, 1.0)])

@@ -85,3 +85,5 @@ def test_alignments_of_those_that_attend_are_averaged(members):
     expected = np.mean([member.alignment(SOURCE, TARGET) for member in members[:2]], axis=0)
     np.testing.assert_allclose(alignment, expected, atol=1e-6)
     np.testing.assert_allclose(alignment.sum(axis=2), 1, atol=1e-6)
+    fixed = Ensemble(members[2:]).alignment(SOURCE, TARGET)  # without attention
+    np.testing.assert_array_equal(fixed, members[2].alignment(SOURCE, TARGET))

@@ -423,12 +423,15 @@ def test_tensorboard_has_means_of_the_updates_since_the_last_point(tmp_path, mon
         summaries.on_train_batch_end(0, dict(zip(names, row, strict=True)))
     summaries.on_epoch_end(0, {"updates": 4})
     board = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
-    for tag, first, second in [
-        ("quality/loss", 6.0, 8.0), ("quality/nll_per_token", 2.75, 1.5),
-        ("update/gradient_norm", 2.5, 2.0),
-    ]:  # fmt: skip
-        points = [(p.step, tf.make_ndarray(p.tensor_proto)) for p in board.Tensors("train", tag)]
-        assert points == [(3, first), (4, second)]
+    assert {
+        tag: [(p.step, float(tf.make_ndarray(p.tensor_proto))) for p in board.Tensors("train", tag)]
+        for tag in board.Runs()["train"]["tensors"]
+    } == {
+        "quality/loss": [(3, 6.0), (4, 8.0)],
+        "quality/nll_per_token": [(3, 2.75), (4, 1.5)],
+        "quality/perplexity": [(3, pytest.approx(np.exp(2.75))), (4, pytest.approx(np.exp(1.5)))],
+        "update/gradient_norm": [(3, 2.5), (4, 2.0)],
+    }
 
 
 @pytest.fixture
