@@ -181,6 +181,9 @@ class SentencePieceTokenizer(Tokenizer):
 class _OtherWords(WhitespaceTokenizer):
     """Splits lines at whitespace, and around each character of a script without spaces."""
 
+    def __init__(self, language: str) -> None:
+        super().__init__(language, "whitespace_and_characters_tokenizer")  # in signatures of BLEU
+
     @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split each line, string [B], into words, string [B, None]; a blank line has none."""

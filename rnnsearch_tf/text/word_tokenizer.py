@@ -66,8 +66,8 @@ class WhitespaceTokenizer(Tokenizer):
     For text that other rules than Moses' have tokenized: its words stay as they are.
     """
 
-    def __init__(self, language: str) -> None:
-        super().__init__(name="whitespace_tokenizer")
+    def __init__(self, language: str, name: str = "whitespace_tokenizer") -> None:
+        super().__init__(name=name)
         self.language = language
 
     @graph_method(input_signature=[tf.TensorSpec([None], tf.string, name="text")])

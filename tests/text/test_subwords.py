@@ -15,6 +15,7 @@ from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 from rnnsearch_tf.text.typography import reading_plain_forms
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 TEXT = ["The man is here.", "It is cold.", "The men are not here, are they?", "ראש השנה"] * 20
 LINES = ["The man  ☃ is </s> here.", "", "日本語テキスト。", "שלום", "\x00a\u00a0b", "<0x41> [UNK]"]
@@ -192,8 +193,9 @@ def test_pieces_that_begin_words(tokenizer, monkeypatch):
 
 def test_words_of_people(tokenizer, model):
     assert isinstance(tokenizer.word_tokenizer, MosesTokenizer)
-    german = SentencePieceTokenizer("de", model).word_tokenizer
-    assert decoded(german.tokenize(tf.constant(["Guten Tag"]))) == [["Guten", "Tag"]]
+    others = SentencePieceTokenizer("de", model).word_tokenizer
+    assert decoded(others.tokenize(tf.constant(["Guten Tag ไป"]))) == [["Guten", "Tag", "ไ", "ป"]]
+    assert others.name != WhitespaceTokenizer("de").name  # they stand in signatures
 
 
 def test_fingerprints_differ_by_model(tokenizer):
