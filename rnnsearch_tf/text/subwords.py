@@ -27,6 +27,7 @@ _LONGEST_LINE = 1 << 24  # bytes; SentencePiece leaves out longer lines; its def
 BLANK = "▁"  # a space, in a piece
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
 _UNSPACED_MARK = "[\u3001-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # 、：
+_COMMON_MARKS = '["“”‘’()…—]*'  # of scripts with and without spaces
 _OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word after a script without spaces
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
@@ -155,7 +156,11 @@ class SentencePieceTokenizer(Tokenizer):
         is_unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*")
         has_letter = ~tf.strings.regex_full_match(pieces, r"\p{M}.*")
         starts |= is_unspaced & has_letter & tf.not_equal(before, BLANK)
-        is_after_unspaced = tf.strings.regex_full_match(before, f".*({UNSPACED}|{_UNSPACED_MARK})")
+        place = tf.ragged.range(tokens.row_lengths()).flat_values
+        two_before = tf.strings.join([tf.where(place < 2, "", tf.roll(pieces, 2, 0)), before])
+        is_after_unspaced = tf.strings.regex_full_match(
+            two_before, f".*({UNSPACED}|{_UNSPACED_MARK}){_COMMON_MARKS}"
+        )
         starts |= is_after_unspaced & tf.strings.regex_full_match(pieces, _OTHER_START)
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
         first = tf.concat([[0], numbers.flat_values], axis=0)

@@ -127,6 +127,8 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
             ["▁", "在", "G", "o", "工", "2", "0", "年", "<0xE2>", "<0x98>", "作", "."],
             ["▁", "น", "ำ", "ก", "\u0e48", "\u0e47น"],  # marks are no words
             ["▁", "如", "：", "A", "b", "、", "1", "Ｆ", "ｇ"],
+            ["▁", "说", "“", "A", "”", "。”", "B", "(", "c"],
+            ["(", "a", ")", "▁“", "b", "”", "c"],
         ]
     ).with_row_splits_dtype(tf.int64)
     numbers = tokenizer.word_numbers(pieces)
@@ -139,11 +141,13 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
         [0, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 6],
         [0, 0, 1, 2, 2, 2],
         [0, 0, 0, 1, 1, 1, 2, 2, 2],
+        [0, 0, 0, 1, 1, 1, 2, 2, 2],
+        [0, 0, 0, 1, 1, 1, 1],
     ]
     assert decoded(tokenizer.words(pieces)) == [
         ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
         ["在", "Go", "工", "20", "年", "\ufffd\ufffd", "作."], ["น", "ำ", "ก\u0e48\u0e47น"],
-        ["如：", "Ab、", "1Ｆｇ"],
+        ["如：", "Ab、", "1Ｆｇ"], ["说“", "A”。”", "B(c"], ["(a)", "“b”c"],
     ]  # fmt: skip
     nothing = tf.ragged.constant([[]], tf.string).with_row_splits_dtype(tf.int64)
     assert tokenizer.words(nothing).to_list() == tokenizer.word_numbers(nothing).to_list() == [[]]
