@@ -109,7 +109,7 @@ def _is_same_text(different: Sequence[str]) -> bool:
 
 
 def lasting_settings(config: Config) -> dict[str, Any]:
-    """Return those of model and training that may not change when a training run is resumed."""
+    """Return the settings of model and training that may not change when a run is resumed."""
     values = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
     return {name: value for name, value in values.items() if name not in _MAY_CHANGE}
 
