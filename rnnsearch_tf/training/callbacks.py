@@ -131,6 +131,7 @@ class Summaries(keras.callbacks.Callback):
         """Close the files."""
         for writer in self._writers.values():
             writer.close()
+        self._writers.clear()
 
     def _run(self, name: str) -> "tf.summary.SummaryWriter":
         if name not in self._writers:
