@@ -128,7 +128,7 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
             ["▁", "น", "ำ", "ก", "\u0e48", "\u0e47น"],  # marks are no words
             ["▁", "如", "：", "A", "b", "、", "1", "Ｆ", "ｇ"],
             ["▁", "说", "“", "A", "”", "。”", "B", "(", "c"],
-            ["(", "a", ")", "▁“", "b", "”", "c"],
+            ["(", "a", ")", "▁", "“", "b", "”", "c"],
         ]
     ).with_row_splits_dtype(tf.int64)
     numbers = tokenizer.word_numbers(pieces)
@@ -142,7 +142,7 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
         [0, 0, 1, 2, 2, 2],
         [0, 0, 0, 1, 1, 1, 2, 2, 2],
         [0, 0, 0, 1, 1, 1, 2, 2, 2],
-        [0, 0, 0, 1, 1, 1, 1],
+        [0, 0, 0, 1, 1, 1, 1, 1],
     ]
     assert decoded(tokenizer.words(pieces)) == [
         ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
