@@ -315,6 +315,9 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
     expected = losses.sum() / 2 + 3 / 4 * divergence
     assert float(found.sum) == pytest.approx(expected, rel=1e-5)
     assert float(found.count) == len(tokens) / 2
+    evaluated = model.compute_losses(batch(PAIRS), ["nll"])["nll"]  # by neither, as given pairs
+    given = ops.sum(model.token_losses(**batch(PAIRS)))
+    assert float(evaluated.sum) == pytest.approx(float(given), rel=1e-6)
 
 
 @pytest.mark.parametrize("scheme", ["paper", "glorot"])
