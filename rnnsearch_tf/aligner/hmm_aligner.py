@@ -98,7 +98,7 @@ class HmmAligner(tf.Module):
     def align(
         self, source: Sequence[Sentence], target: Sequence[Sentence]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Align sentence pairs; yield α [Ty + 1, Tx + 1] and β of each, as in `posteriors`."""
+        """Align sentence pairs: α [Ty + 1, Tx + 1] and β of each, as in `posteriors`."""
         longest = (max(map(len, side), default=0) for side in (source, target))
         if len(source) > 1 and len(source) * math.prod(longest) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2
