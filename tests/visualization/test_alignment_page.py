@@ -105,6 +105,7 @@ def test_nothing_is_loaded_and_text_is_no_markup():
         "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "span", "noscript",
         "main", "section", "h2", "dl", "div", "dt", "dd", "mark", "script",
     }  # fmt: skip
+    assert [a for a, _ in elements.named("main")] == [{"translate": "no"}]  # by a browser
     assert [text for _, text in elements.named("dd")] == [ATTACK, ""]
     assert [text for _, text in elements.named("mark")] == [ATTACK[:5], ATTACK[9:12]]
 
