@@ -27,7 +27,8 @@ from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.precision import PreciseLayer, check_units, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
-_MASKED = -3e4  # an energy whose exponential is zero; float16 has none much lower
+MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
+_MASKED_IN_HALF = -3e4  # likewise in float16, which has no 1e9
 
 
 def align(
@@ -56,7 +57,9 @@ def masked_softmax(
     if energies.shape[-1] == 1:  # Keras warns of a softmax over one element
         return ops.ones_like(energies)
     if mask is not None:
-        energies = ops.where(ops.expand_dims(mask, 1), energies, _MASKED)
+        is_half = keras.backend.standardize_dtype(energies.dtype) == "float16"
+        masked = _MASKED_IN_HALF if is_half else MASKED
+        energies = ops.where(ops.expand_dims(mask, 1), energies, masked)
     return ops.softmax(energies, axis=-1)
 
 
