@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from keras import ops, tree
 
-from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
+from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation, masked_softmax
 from rnnsearch_tf.layers.decoder import Decoder, InitialState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.embedding import WordEmbedding
@@ -759,6 +759,12 @@ def test_a_row_of_padding_has_an_alignment_in_float16():
     assert np.isfinite(ops.convert_to_numpy(context)).all()
     rows = ops.convert_to_numpy(alignment)[:, 0]
     np.testing.assert_allclose(rows, [[1 / 3] * 3 + [0] * 2, [1 / 5] * 5], atol=1e-3)
+
+
+def test_energies_of_padding_are_below_all_others():
+    energies = np.full((1, 1, 2), -1e5, "float32")
+    rows = masked_softmax(ops.convert_to_tensor(energies), np.array([[True, False]]))
+    np.testing.assert_array_equal(array(rows), [[[1, 0]]])
 
 
 def test_what_makes_no_attention_is_told():
