@@ -78,9 +78,9 @@ class WordAligner:
 
 def _check_words(forward: Alignment, reverse: Alignment) -> None:
     """Check that both models have the same words: their subwords may be others."""
-    ours = [*forward.source_tokens, *forward.target_tokens]
-    theirs = [*reverse.target_tokens, *reverse.source_tokens]
-    if [plain(word) for word in ours] != [plain(word) for word in theirs]:
+    ours = forward.source_tokens, forward.target_tokens
+    theirs = reverse.target_tokens, reverse.source_tokens
+    if any([*map(plain, a)] != [*map(plain, b)] for a, b in zip(ours, theirs, strict=True)):
         raise InputError(
             f"the models split {' '.join(forward.source_tokens[:-1])[:80]!r} or its translation "
             "into different words: train both with the same --subword_models"

@@ -162,8 +162,9 @@ class Trainer:
         kept = [record for number, record in by_updates.items() if number <= updates]
         kept = kept[: self._state.evaluations]
         # On NFS, workers other than the chief may see the files as they were half a minute ago.
-        self._workers.check(self._missing(kept) if self._workers.is_chief else None)
-        self._state.settings = lasting_settings(self._stored_config)
+        settings = lasting_settings(self._stored_config)
+        self._workers.check(self._changed(settings, kept) if self._workers.is_chief else None)
+        self._state.settings = settings
         if self._workers.is_chief:
             if self._state.evaluations and self._best_is_newer():
                 self._state.best = -math.inf  # a later run has replaced the best weights
@@ -178,10 +179,10 @@ class Trainer:
         stopped = [float(stops_early(self._config, kept))]
         self._stopped = bool(self._workers.broadcast(stopped)[0])
 
-    def _missing(self, records: list[dict[str, Any]]) -> str | None:
+    def _changed(self, settings: dict[str, Any], records: list[dict[str, Any]]) -> str | None:
         """Say what is not as it was at the checkpoint, if anything: a setting, or a file."""
         directory, state = self._directory, self._state
-        for name, value in lasting_settings(self._stored_config).items():
+        for name, value in settings.items():
             if (before := state.settings.get(name, value)) != value:
                 return (
                     f"{directory.path / 'config.json'}: {name} is {value}, but {before} at the "
