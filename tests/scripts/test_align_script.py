@@ -254,6 +254,8 @@ def test_flags_for_alignments_alone(capsys, gold):
 
 def test_flags_that_would_do_nothing(capsys, gold, tmp_path):
     for flag in (f"--translations={tmp_path / 'x'}", "--calibration", "--system=other:file"):
-        assert "with --alignments" in fails(capsys, evaluate, *gold, flag, status=2)
+        assert "cannot be combined with --alignments" in fails(
+            capsys, evaluate, *gold, flag, status=2
+        )
     tune = fails(capsys, evaluate, *gold, "--tune", "--threshold=0.5", status=2)
     assert "--threshold cannot be combined with --tune, which tries them all" in tune

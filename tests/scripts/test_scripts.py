@@ -165,7 +165,10 @@ def test_translations_as_long_as_they_may_be_are_told(capsys):
     results = [result(4, 4), result(2, 3), result(1, 1), result(4, 5), result(2, 3, 9)]
     assert list(translate._with_advice(iter(results), config, 10)) == results
     (line,) = capsys.readouterr().err.splitlines()
-    assert "perhaps truncated: 2, the first of line 12 (see --max_length_ratio" in line
+    said = (
+        "rnnsearch-translate: translations of the maximum length, perhaps truncated: 2, the first"
+    )
+    assert line == f"{said} of line 12 (see --max_length_ratio and --max_length)"
     assert list(translate._with_advice(results[:1], config, 0)) == results[:1]
     assert capsys.readouterr().err == ""
 
@@ -191,7 +194,7 @@ def test_paragraphs_are_told_and_translated_by_sentences(capsys, model_dir, tmp_
     assert len(set(third.split(". "))) <= 2  # the last keeps its full stop
     for other in ("--n_best=2", "--alignment=json", "--word_scores"):
         said = fails(capsys, translate, *flags, other, status=2)
-        assert "--split_sentences cannot be combined with --n_best" in said
+        assert "cannot be combined with --n_best, --word_scores or alignments" in said
 
 
 def test_lines_in_lines_out(capsys, engine, tmp_path):
@@ -289,7 +292,7 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
     ("flags", "said"),
     [
         (["--alignment=json", "--score"], "--score cannot be combined with --alignment=json"),
-        (["--alignment=json", "--word_scores"], "--word_scores cannot be combined with"),
+        (["--alignment=json", "--word_scores"], "--word_scores cannot be combined with --align"),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
         ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
     ],
