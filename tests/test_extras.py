@@ -20,7 +20,7 @@ from rnnsearch_tf.scripts import (
     train,
     translate,
 )
-from rnnsearch_tf.scripts.shared.command import quiet_start
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 
 SELECTION = [
     *(f"--{part}_{side}=text" for part in ("in_domain", "pool") for side in ("source", "target")),

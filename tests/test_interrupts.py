@@ -163,7 +163,8 @@ def test_another_thread_handles_no_signals():
 # What is imported may drop the error that a signal raises.
 WHILE_IMPORTING = """
 import os, signal, sys, time
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 def main():
     with quiet_start():
         try:

@@ -13,12 +13,13 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
     define_alignment,
     link_method,
 )
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, define_reading
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.resumable_file import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_warnings import with_warnings
 

@@ -11,9 +11,10 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.chosen_models import check_written, written_model
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDER, OUTPUT_FILE
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from rnnsearch_tf.scripts.shared.beam_flags import (
     pass_options_on,
     run_job,
 )
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
     check_split_sentences,

@@ -2,8 +2,9 @@
 
 from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 
 COMMAND = Command(
     "rnnsearch-demo",

@@ -18,7 +18,7 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     wants_alignments,
 )
 from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels, choose_models
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILE,
@@ -27,6 +27,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     OUTPUT_LINES,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import write_scores
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words

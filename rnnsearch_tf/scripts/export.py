@@ -9,9 +9,10 @@ from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels, choose_trained_models
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER, check_has_no_comma
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 

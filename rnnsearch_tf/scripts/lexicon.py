@@ -7,9 +7,10 @@ from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.chosen_models import check_written, choose_models, written_model
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_unknown_words
 
 COMMAND = Command(

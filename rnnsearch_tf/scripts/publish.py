@@ -4,9 +4,10 @@ from typing import Literal
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.scripts.shared.chosen_models import choose_trained_models
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER, check_has_no_comma
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.text_output import show
 
 StoredDtype = Literal["float16", "float32"]

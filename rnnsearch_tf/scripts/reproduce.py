@@ -19,8 +19,9 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.results import Hypothesis
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, define_reading
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.resumable_file import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words

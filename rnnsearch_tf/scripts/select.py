@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_TEXT
 from rnnsearch_tf.scripts.shared.pair_flags import define_selection
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 
 if TYPE_CHECKING:
     import numpy as np

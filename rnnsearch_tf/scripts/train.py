@@ -31,7 +31,7 @@ from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_BINARIES,
     INPUT_FILE,
@@ -42,6 +42,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     identity,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.settings_file import check_subword_flags, read_settings_file
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster

@@ -13,11 +13,12 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.chosen_models import choose_models
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.resumable_file import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words

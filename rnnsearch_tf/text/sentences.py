@@ -38,7 +38,7 @@ class SentenceSplitter:
         """Return the sentences of a line, at least one, without the spaces around them."""
         text = decoded(line)
         plain = re.sub(r"\s", " ", text)  # sentencex 1.0.32 may panic at other spaces
-        is_french = self._language.startswith("fr")
+        is_french = self._language == "fr"
         begins: list[int] = []
         end = 0
         for part in self._segment(self._language, plain):

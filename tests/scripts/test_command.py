@@ -143,7 +143,7 @@ def test_what_is_no_number_is_one_line(capsys, command, flag, said):
 
 def test_models_after_each_other_are_traced_without_a_warning():
     code = """
-from rnnsearch_tf.scripts.shared.command import quiet_start
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 with quiet_start():
     import tensorflow as tf
 
@@ -166,7 +166,7 @@ def test_words_of_a_library_that_crashes_are_shown_where_that_is_asked_for(monke
         monkeypatch.delenv("RNNSEARCH_DEBUG")
     code = """
 import os
-from rnnsearch_tf.scripts.shared.command import quiet_start
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 with quiet_start():
     os.write(2, b"no AVX")
     os._exit(3)
@@ -178,7 +178,7 @@ with quiet_start():
 def test_no_garbage_is_collected_while_tensorflow_loads():
     code = """
 import gc
-from rnnsearch_tf.scripts.shared.command import quiet_start
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 with quiet_start():
     assert not gc.isenabled()
     import tensorflow
@@ -198,7 +198,7 @@ def test_a_gpu_keeps_memory_for_other_processes(monkeypatch, given, used):
         monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", given)
     code = """
 import os
-from rnnsearch_tf.scripts.shared.command import quiet_start
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 with quiet_start():
     print(os.environ["TF_FORCE_GPU_ALLOW_GROWTH"])
 """

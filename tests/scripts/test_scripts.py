@@ -291,8 +291,11 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--alignment=json", "--score"], "--score cannot be combined with --alignment=json"),
-        (["--alignment=json", "--word_scores"], "--word_scores cannot be combined with --align"),
+        (["--score", "--alignment=json"], "--score cannot be combined with --alignment=json"),
+        (
+            ["--word_scores", "--alignment=json"],
+            "--word_scores cannot be combined with --alignment=json",
+        ),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
         ([f"--closest_to={__file__}"], "--closest_to needs an --n_best above 1"),
     ],

@@ -15,8 +15,9 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
     define_alignment,
     link_method,
 )
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
+from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
 from rnnsearch_tf.scripts.shared.text_output import write_scores
 
 if TYPE_CHECKING:

@@ -1,13 +1,10 @@
-"""The frame of every console script: flags, help, one-line errors, a quiet start."""
+"""The frame of every console script: flags, help, one-line errors."""
 
 import contextlib
 import dataclasses
 import errno
 import functools
-import gc
 import itertools
-import logging
-import os
 import platform
 import signal
 import sys
@@ -23,7 +20,6 @@ import rnnsearch_tf
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, Config, check_choice, choices
 from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
-from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars, fresh_line
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path, identity
@@ -40,7 +36,6 @@ _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
 _HELP = ("--help", "-h", "-help")
-_DEBUG = "RNNSEARCH_DEBUG"  # if it is set, `quiet_start` hides nothing
 # What earlier versions called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments", "compare": "system"}
 
@@ -403,42 +398,3 @@ def _is_exhaustion(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (
         tensorflow is not None and isinstance(error, tensorflow.errors.ResourceExhaustedError)
     )
-
-
-def _is_not_of_retracing(record: logging.LogRecord) -> bool:
-    """Whether a warning is not about tf.function retracing, which several models cause."""
-    return "tf.function retracing" not in record.getMessage()
-
-
-@contextlib.contextmanager
-def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
-    """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
-
-    They write to the file descriptor, before any logging setting is read. With RNNSEARCH_DEBUG in
-    the environment, as to learn why they crash, nothing is hidden. The garbage collector never
-    searches what is loaded the first time: while loading, repeated searches of a million objects
-    would take a quarter of the time. InputError if TensorFlow is not installed.
-    """
-    require_package("tensorflow")
-    is_first = "tensorflow" not in sys.modules
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # Without it, a process takes all memory of all GPUs, and none is left for another.
-    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    os.environ["KERAS_BACKEND"] = backend  # regardless of the user's other work
-    logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
-    sys.stderr.flush()
-    kept = os.dup(2)
-    if _DEBUG not in os.environ:
-        with open(os.devnull, "wb") as nothing:
-            os.dup2(nothing.fileno(), 2)
-    gc.disable()
-    try:
-        with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
-            yield
-    finally:
-        if is_first:  # later, the user's own models would stay too
-            gc.freeze()
-        gc.enable()
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
