@@ -71,12 +71,12 @@ SUBPACKAGES = {
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.text_output shared.file_flags shared.help_text shared.command
-        shared.quiet_start shared.text_input shared.line_stream shared.resumable_file shared.finite_values
-        shared.translation_lines shared.beam_flags shared.figure_flags shared.decoding_flags
-        shared.chosen_models shared.alignment_flags shared.alignment_evaluation shared.pair_flags
-        shared.systems shared.text_warnings shared.settings_file align aligner beam_select
-        beam_translate client demo evaluate export lexicon plot publish reproduce score select
-        train translate
+        shared.quiet_start shared.text_input shared.line_stream shared.resumable_file
+        shared.finite_values shared.translation_lines shared.beam_flags shared.figure_flags
+        shared.decoding_flags shared.chosen_models shared.alignment_flags
+        shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings
+        shared.settings_file align aligner beam_select beam_translate client demo evaluate
+        export lexicon plot publish reproduce score select train translate
     """,
     "__main__": "__init__",
 }

@@ -15,7 +15,7 @@ def install() -> None:
     """Spare the rewriting of graphs and each operation's traceback, a tenth of the time each.
 
     Also a kernel for each name of a variable: most of what making a variable takes.
-    The commands and servers that tests start, and TensorFlow's C runtime, do as they do for users.
+    The commands that tests start, and TensorFlow's C runtime, do as they do for users.
     """
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     ops._create_c_op = functools.partial(ops._create_c_op, extract_traceback=False)

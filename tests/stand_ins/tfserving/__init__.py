@@ -13,8 +13,8 @@ the runtime was written from the source of TensorFlow Serving, and behaves as th
 
 What differs: port 0 picks a free port instead of switching REST off; it listens on 127.0.0.1 alone;
 --ssl_config_file puts REST on https, too (the real server has TLS on gRPC alone); a failed load is
-not tried again; large batches are not split; texts of errors are its own; Classify, Regress,
-MultiInference, config reload, monitoring and warm-up are absent.
+not tried again; large batches are not split; Grappler rewrites no graph; texts of errors are its
+own; Classify, Regress, MultiInference, config reload, monitoring and warm-up are absent.
 
 `running` starts it. This package imports neither TensorFlow nor generated protobuf classes, so that
 a test may import it before TensorFlow.

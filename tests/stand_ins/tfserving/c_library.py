@@ -38,6 +38,7 @@ _FUNCTIONS = {
     "TF_GraphOperationByName": (c_void_p, c_void_p, c_char_p),
     "TF_NewSessionOptions": (c_void_p,),
     "TF_DeleteSessionOptions": (None, c_void_p),
+    "TF_SetConfig": (None, c_void_p, c_char_p, c_size_t, c_void_p),
     "TF_LoadSessionFromSavedModel": (
         *(c_void_p, c_void_p, c_void_p, c_char_p, POINTER(c_char_p), c_int, c_void_p),
         *(POINTER(Buffer), c_void_p),

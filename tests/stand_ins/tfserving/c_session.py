@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from tensorflow.core.protobuf.config_pb2 import ConfigProto
 from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef, SignatureDef
 
 from tfserving import dtypes
@@ -18,16 +19,17 @@ class CSession:
 
     Args:
         path: a version's folder, EXPORT_DIR/<version>.
+        rewrites: whether graphs are rewritten before they first run, which takes longest.
 
     Raises:
         StatusError: it cannot be loaded.
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, rewrites: bool = True):
         self._session: int | None = None
         self._graph = c_api().TF_NewGraph()
         try:
-            self._session, self.meta_graph = _load(self._graph, str(path))
+            self._session, self.meta_graph = _load(self._graph, str(path), rewrites)
         except StatusError:
             self.close()
             raise
@@ -139,13 +141,18 @@ def check_inputs(
     return arrays
 
 
-def _load(graph: int, path: str) -> tuple[int, MetaGraphDef]:
+def _load(graph: int, path: str, rewrites: bool) -> tuple[int, MetaGraphDef]:
     """A TF_Session* and what the SavedModel says of itself."""
     c = c_api()
+    config = ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = not rewrites
+    settings = config.SerializeToString()
     options = c.TF_NewSessionOptions()
     buffer = c.TF_NewBuffer()
     tags = (ctypes.c_char_p * 1)(b"serve")
     try:
+        with checked_status() as status:
+            c.TF_SetConfig(options, settings, len(settings), status)
         with checked_status() as status:
             session = c.TF_LoadSessionFromSavedModel(
                 options, None, path.encode(), tags, len(tags), graph, buffer, status

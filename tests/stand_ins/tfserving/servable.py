@@ -26,7 +26,7 @@ class Servable:
     def __init__(self, name: str, version: int, path: Path, scheduler: BatchScheduler | None):
         self.name = name
         self.version = version
-        self.session = CSession(path)
+        self.session = CSession(path, rewrites=False)
         self._scheduler = scheduler
         self._queues: dict[str, BatchQueue] = {}
         self._lock = threading.Lock()
