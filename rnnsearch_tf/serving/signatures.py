@@ -101,9 +101,9 @@ def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
         tf.RaggedTensor.from_row_lengths(tf.boolean_mask(outputs[name], is_token), each)
         for name in ("target_tokens", "token_scores")
     )
-    scores = tf.concat([scores, tf.zeros([tf.size(each), 1])], axis=1).to_tensor(0.0)
+    scores = tf.pad(scores.to_tensor(0.0), [[0, 0], [0, 1]])  # an empty slot has no `</s>`
     words, word_scores = _words(text_model, tokens[:, :-1], scores)
-    is_found = tf.reshape(lengths > 0, [-1, 1])  # an empty slot has no `</s>`
+    is_found = tf.reshape(lengths > 0, [-1, 1])
     shape = tf.concat([tf.shape(lengths), [-1]], axis=0)
     return {
         "translations": outputs["text"],
