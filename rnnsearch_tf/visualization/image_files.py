@@ -1,12 +1,13 @@
 """Picture files, whose format follows from the ending of the name, and the colors of figures."""
 
 import contextlib
+import io
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files import home_path, replacing
+from rnnsearch_tf.files import home_path, write_atomically
 
 if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
     from matplotlib.figure import Figure
@@ -66,8 +67,11 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
     ending = image_format(path)
     path = home_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path, ending) as temporary, figure_style():
-        figure.savefig(temporary, dpi=figure.dpi, metadata=_METADATA.get(ending))
-        if ending == SVG:
-            text = Path(temporary).read_text("utf-8")
-            Path(temporary).write_text(text.replace("</style>", _DARK_STYLE, 1), "utf-8")
+    drawn = io.BytesIO()  # on a full disk, Matplotlib's own writing of a PDF is an AttributeError
+    with figure_style():
+        metadata = _METADATA.get(ending)
+        figure.savefig(drawn, format=ending[1:], dpi=figure.dpi, metadata=metadata)
+    content = drawn.getvalue()
+    if ending == SVG:
+        content = content.replace(b"</style>", _DARK_STYLE.encode(), 1)
+    write_atomically(path, content)

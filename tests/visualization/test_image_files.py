@@ -70,6 +70,21 @@ def test_equal_figures_are_equal_files(tmp_path, monkeypatch):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_full_disk_is_told_by_the_file(tmp_path, ending):
+    """A limit on a file's size stops the same calls that a full disk stops."""
+    resource = pytest.importorskip("resource", reason="of POSIX")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError) as caught:
+            save_figure(figure(), tmp_path / f"a.{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.filename == str(tmp_path / f"a.{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_other_endings_are_refused_and_nothing_is_written(tmp_path):
     for name in ("a.gif", "a", "png"):
         with pytest.raises(InputError, match=r"must end in \.png, \.svg or \.pdf"):
