@@ -142,6 +142,16 @@ def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+@pytest.mark.parametrize("file", ["figures/257.png", None])
+def test_a_full_disk_is_told_by_the_file_that_is_on_it(capsys, engine, flags, tmp_path, file):
+    def act() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", file)
+
+    interrupt_at(engine, 1, act)
+    said = fails(capsys, *flags)
+    assert said[1] == f"{file or tmp_path / 'out.partial'}: No space left on device"
+
+
 def test_an_input_is_not_replaced(capsys, engine, flags, tmp_path):
     text = (tmp_path / "in").read_text()
     (tmp_path / "link").symlink_to("in")

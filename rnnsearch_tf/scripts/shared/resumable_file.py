@@ -116,8 +116,8 @@ class ResumableFile(LineStream):
         except _AnotherProcessError:
             raise
         except BaseException as error:
-            if isinstance(error, OSError) and error.errno in NO_SPACE:
-                error.filename = str(self._partial)
+            if isinstance(error, OSError) and not error.filename and error.errno in NO_SPACE:
+                error.filename = str(self._partial)  # that of a figure has its own
             self._report_partial()
             raise
 
