@@ -13,6 +13,12 @@ _Item = TypeVar("_Item")
 # Errors of network file systems, which may recover.
 _PASSING = {getattr(errno, name, 0) for name in ("EIO", "ESTALE", "ETIMEDOUT", "ENOLINK")} - {0}
 _LONGEST = 500  # characters of a library's error that are shown
+# What TensorFlow writes around its errors: names of operations, and the code that made them.
+_NOISE = re.compile(
+    r"Graph execution error:\n+(?:Detected at node .*\n(?:(?:  |<|Node: ).*\n|\n)*)*"
+    r"|\d+ root error\(s\) found\.\n +\(0\) "
+    r"|\{\{function_node .*?\}\} ?| \[Op:\w+\](?: name: ?\S*)?"
+)
 
 
 class InputError(Exception):
@@ -75,10 +81,9 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text that is not blank, or the name of its class.
 
-    Where it ends in a colon, the next line is added. Names of TensorFlow's operations are left out.
+    Where it ends in a colon, the next line is added. TensorFlow's lists of operations are left out.
     """
-    text = re.sub(r"\{\{function_node .*?\}\} ?| \[Op:\w+\](?: name: ?\S*)?", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in _NOISE.sub("", str(error)).splitlines() if line.strip()]
     end = 2 if lines and lines[0].endswith(":") else 1
     line = " ".join(lines[:end]) or type(error).__name__
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -24,6 +24,15 @@ from rnnsearch_tf.errors import InputError, TemporaryError, first_line, input_er
             "Matrix size-incompatible: [2,3], [1,3] [Op:MatMul] name: ",
             "Matrix size-incompatible: [2,3], [1,3]",
         ),
+        (
+            "Graph execution error:\n\n"
+            "Detected at node a/B defined at (most recent call last):\n"
+            '  File "a.py", line 1, in f\n\n  File "b.py", line 2, in g\n\n'
+            "Detected at node C defined at (most recent call last):\n<stack traces unavailable>\n"
+            "2 root error(s) found.\n  (0) UNAVAILABLE: Connection reset by peer\n"
+            "\t [[{{node a/B}}]]\n  (1) CANCELLED: another [Op:__inference__global_update_1]",
+            "UNAVAILABLE: Connection reset by peer",
+        ),
         ("a" * 10_000, "a" * 500 + "…"),
     ],
 )
