@@ -112,8 +112,8 @@ def test_what_cannot(run, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "socket"]
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # which root is never told
     assert run("--lines=/dev/null") == (False, "--lines /dev/null: Permission denied\n")
-    unwritable = ("--file=/proc/new", "--folder=/proc/new") if Path("/proc").exists() else ()
-    for flag in unwritable:  # where root is told that it may
+    unwritable = ("--file=/proc/new", "--file=/proc/version", "--folder=/proc/new")
+    for flag in unwritable if Path("/proc").exists() else ():  # where root is told that it may
         began, line = run(flag)
         assert not began and ": /proc: cannot be written: " in line
 

@@ -46,10 +46,10 @@ def _check_file(path: str) -> None:
     if not stays and not target.parent.is_dir():
         folder = target.parent if os.path.islink(path) else Path(path).parent
         raise FileNotFoundError(errno.ENOENT, f"{folder}: no such folder")
+    if not stays:  # first: of a disk that is read-only, the next check says less
+        _check_writable(target.parent)
     if (stays or target.exists()) and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    if not stays:
-        _check_writable(target.parent)
 
 
 def _check_plain_file(path: str) -> None:
