@@ -107,6 +107,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         "--lines=link": f"--lines link: {tmp_path / 'nowhere'}: no such folder",
         "--folder=file": f"--folder file: {tmp_path / 'file'}: Not a directory",
         "--folder=file/new": f"--folder file/new: {tmp_path / 'file'}: Not a directory",
+        "--folder=link": f"--folder link: {tmp_path / 'link'}: Not a directory",
     }
     assert {flag: run(flag) for flag in said} == {f: (False, f"{s}\n") for f, s in said.items()}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "socket"]

@@ -59,8 +59,8 @@ def _check_plain_file(path: str) -> None:
 
 
 def _check_folder(path: str) -> None:
-    target = real_path(path)
-    existing = next((one for one in (target, *target.parents) if one.exists()), None)
+    target = Path(path).absolute()  # not the real one: where a link leads nowhere, none is made
+    existing = next((one for one in (target, *target.parents) if os.path.lexists(one)), None)
     if existing is None:  # a drive that Windows does not have
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     if not existing.is_dir():
