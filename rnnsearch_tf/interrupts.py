@@ -27,6 +27,7 @@ _ENDING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP, _BREAK)
 _watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
 _is_held = threading.Event()
 _pending: list[int] = []  # signals that came meanwhile
+_raised: list[int] = []  # signals that have raised KeyboardInterrupt in this `raised`
 _last_words: list[Callable[[], object]] = []
 
 
@@ -34,11 +35,18 @@ _last_words: list[Callable[[], object]] = []
 def raised() -> Iterator[None]:
     """Raise KeyboardInterrupt, with its number, for a signal that would end the process.
 
-    Outside the main thread, nothing is changed.
+    An error that a library raises in its place is replaced. Outside the main thread, nothing is
+    changed.
     """
     ends_process = signal.SIG_DFL, signal.default_int_handler
+    _raised.clear()
     with _handled_by(_raise, {n: one for n, one in _handlers().items() if one in ends_process}):
-        yield
+        try:
+            yield
+        except Exception as error:
+            if _raised:  # TensorFlow's, of a worker that is lost as the signal comes, is a bug's
+                raise KeyboardInterrupt(_raised[0]) from error
+            raise
 
 
 def _raise(number: int, frame: Any) -> None:
@@ -49,6 +57,7 @@ def _raise(number: int, frame: Any) -> None:
         _pending.append(number)
         return
     _tell_handled()
+    _raised.append(number)
     raise KeyboardInterrupt(number)
 
 

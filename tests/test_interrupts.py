@@ -183,6 +183,17 @@ def test_a_signal_while_tensorflow_is_imported_ends_a_command():
     assert done.stderr == "importer: interrupted\n"
 
 
+def test_an_error_of_a_library_does_not_take_the_place_of_a_signal():
+    with pytest.raises(KeyboardInterrupt) as caught, raised():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt as error:
+            raise RuntimeError("UnavailableError REPLACED BY KeyboardInterrupt: 15") from error
+    assert caught.value.args == (signal.SIGTERM,)
+    with pytest.raises(RuntimeError), raised():
+        raise RuntimeError
+
+
 def test_no_handler_is_left_for_native_code_and_no_signal_is_forgotten():
     with raised():
         handler = signal.getsignal(signal.SIGTERM)
