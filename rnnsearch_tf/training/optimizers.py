@@ -29,6 +29,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         Summed over replicas, the gradients, tensors or IndexedSlices, are those of the loss.
         Returns the L2 norm of the sum before clipping, float32 [].
         """
+        self._apply_weight_decay(variables)  # if the optimizer has one
         norm = self._backend_update_step(gradients, variables, self._get_current_learning_rate())
         if self.use_ema:
             self._update_model_variables_moving_average(variables)

@@ -18,9 +18,10 @@ def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np
     """Return two weights after some updates with random gradients."""
     rng = np.random.default_rng(1)
     weights = [keras.Variable(rng.normal(size=shape), dtype="float32") for shape in SHAPES]
+    optimizer.build(weights)
+    update = getattr(optimizer, "update", optimizer.apply)  # ours, as `TrainStep` makes it
     for _ in range(updates):
-        gradients = [tf.constant(rng.normal(size=shape), tf.float32) for shape in SHAPES]
-        optimizer.apply(gradients, weights)
+        update([tf.constant(rng.normal(size=shape), tf.float32) for shape in SHAPES], weights)
     return [weight.numpy() for weight in weights]
 
 
@@ -32,6 +33,7 @@ def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np
         (Adam, keras.optimizers.Adam, {"learning_rate": 0.01}),
         (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "beta_1": 0.7, "epsilon": 1e-3}),
         (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "amsgrad": True}),
+        (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "weight_decay": 0.5}),
     ],
 )
 def test_updates_are_those_of_keras(ours, keras_own, settings):
