@@ -256,7 +256,7 @@ def _check_flags(config: Config) -> None:
     for name, is_used in {
         "patience": config.training.early_stopping != "none",
         "bucket_width": config.training.batching == "buckets" or _backend() == "jax",
-        "attention_size": config.model.has_attention,
+        "attention_size": "attention_size" in config.model.used_sizes,
     }.items():
         if FLAGS[name].value is not None and not is_used:
             COMMAND.warn(f"--{name} has no effect with these settings")

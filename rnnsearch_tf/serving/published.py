@@ -102,7 +102,7 @@ def publish(
 def _card(config: Config, **others: str) -> str:
     is_split = config.tokenizer == SENTENCEPIECE
     sizes = "m = {embedding_size}, n = {hidden_size}, n' = {attention_size}, l = {maxout_size}"
-    if not config.model.has_attention:
+    if "attention_size" not in config.model.used_sizes:
         sizes = sizes.replace("n' = {attention_size}, ", "")
     return string.Template(_TEMPLATE.read_text("utf-8")).substitute(
         {**vars(config.model), **vars(config.decoding), **others},
