@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import SENTENCEPIECE, Config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import to_pairs
@@ -19,6 +19,7 @@ from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import StepOutputs
+from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import memory_errors
@@ -48,7 +49,7 @@ class JaxValidationSet:
         self._pairs = to_pairs(text, tokenizers, vocabularies)
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
         # As in `TextModel`, no [UNK] among subwords.
-        self._never = [PAD, UNK] if config.tokenizer == SENTENCEPIECE else [PAD]
+        self._never = [PAD, UNK] if any(map(splits_words, tokenizers)) else [PAD]
         longest = int(lengths.max())
         self._rows = max(1, min(_PAIRS_AT_ONCE, _TOKENS_AT_ONCE // (longest + 1)))
         self._fixed = FixedShapes(self._rows, longest)
