@@ -84,7 +84,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("model: 3", "model: expected an object, not 3"),
         ("training: {epochs: many}", "epochs: expected int, not 'many'"),
         ("training: {epochs: -1}", "epochs -1: must be at least 1"),
-        ("training: {optimizer: sgd}", "optimizer 'sgd': choose one of adadelta, adam"),
+        ("training: {optimizer: ada}", "optimizer 'ada': choose one of adadelta, adam"),
         ("source_language: sv", "source_language 'sv': the Moses tokenizer has rules for"),
         ("yes: 2", "a key: expected str, not True"),
         ("training: {1: 2}", "training: a key: expected str, not 1"),
