@@ -127,7 +127,7 @@ class BahdanauAttention(PreciseLayer):
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create the weights."""
-        _check_shapes(self, state_shape, annotations_shape)
+        check_shapes(self, state_shape, annotations_shape)
         scheme = self.initial_weights
         n, annotation_size = state_shape[-1], annotations_shape[-1]
         small = initializers.alignment(scheme)
@@ -169,8 +169,8 @@ class BahdanauAttention(PreciseLayer):
             ValueError: wrong shapes, or state and annotations are swapped.
         """
         width = self.U_a.shape[0] if keys is None else None
-        _check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
-        _check_optional(self, keys, annotations_mask, self.units)
+        check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
+        check_optional(self, keys, annotations_mask, self.units)
         state, annotations = self.wide(state), self.wide(annotations)
         keys = self.keys(annotations) if keys is None else self.wide(keys)
         query = product(state, self.factor(self.W_a))
@@ -198,7 +198,7 @@ class LastAnnotation(PreciseLayer):
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create nothing."""
-        _check_shapes(self, state_shape, annotations_shape)
+        check_shapes(self, state_shape, annotations_shape)
 
     def keys(self, annotations: Float[Tensor, "B Tx n"]) -> Float[Tensor, "B Tx n"]:
         """The annotations themselves: nothing is computed in advance."""
@@ -215,7 +215,7 @@ class LastAnnotation(PreciseLayer):
 
         Only the number of states matters. Arguments and dtypes are as in `BahdanauAttention.call`.
         """
-        _check_optional(self, mask=annotations_mask)
+        check_optional(self, mask=annotations_mask)
         annotations = self.wide(annotations)
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
         if annotations_mask is None:
@@ -232,7 +232,7 @@ class LastAnnotation(PreciseLayer):
         return for_each_state(annotations[:, -1]), for_each_state(alignment)
 
 
-def _check_shapes(
+def check_shapes(
     layer: keras.layers.Layer, state: Any, annotations: Any, n: Any = None, two_n: Any = None
 ) -> None:
     """Raise a ValueError for other ranks or widths; it says whether the two are swapped."""
@@ -247,7 +247,7 @@ def _check_shapes(
     )
 
 
-def _check_optional(
+def check_optional(
     layer: keras.layers.Layer, keys: Any = None, mask: Any = None, units: int | None = None
 ) -> None:
     """Raise a ValueError for given keys or a given mask of another shape."""
