@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import open_line
 
 LEFT_BEHIND = "rnnsearch-"  # begins the name of a thread that a command does not wait for
@@ -35,8 +36,8 @@ _last_words: list[Callable[[], object]] = []
 def raised() -> Iterator[None]:
     """Raise KeyboardInterrupt, with its number, for a signal that would end the process.
 
-    An error that a library raises in its place is replaced. Outside the main thread, nothing is
-    changed.
+    A library's error that takes its place, as TensorFlow's of a worker that is lost at the same
+    time, is replaced. Outside the main thread, nothing is changed.
     """
     ends_process = signal.SIG_DFL, signal.default_int_handler
     _raised.clear()
@@ -44,9 +45,9 @@ def raised() -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            if _raised:  # TensorFlow's, of a worker that is lost as the signal comes, is a bug's
-                raise KeyboardInterrupt(_raised[0]) from error
-            raise
+            if not _raised or isinstance(error, InputError | OSError):  # such as a full disk's
+                raise
+            raise KeyboardInterrupt(_raised[0]) from error
 
 
 def _raise(number: int, frame: Any) -> None:
