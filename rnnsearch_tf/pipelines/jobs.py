@@ -22,7 +22,6 @@ _LOCAL = "--runner=FnApiRunner"
 _LOST_WORKER = "Channel closed prematurely"  # the data channel between runner and worker
 _FAILED = re.compile(r"pipeline .*failed", re.IGNORECASE)  # of a job server, and of Dataflow
 _STEP = re.compile(r" \[while running .*")  # which Beam adds
-_INTERRUPT = re.compile(r"KeyboardInterrupt: (\d+)")  # in a worker within this process
 _INPUT_ERROR = re.compile(r"rnnsearch_tf\.errors\.(\w+): (.*)")
 
 
@@ -84,8 +83,6 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
         said = _STEP.sub("", str(error))
         if isinstance(error, InputError):
             raise type(error)(said) from error
-        if signal := _INTERRUPT.search(said):
-            raise KeyboardInterrupt(int(signal[1])) from error
         if found := _INPUT_ERROR.findall(said):
             name, text = found[-1]
             raise getattr(errors, name)(text) from error
