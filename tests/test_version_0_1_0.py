@@ -40,10 +40,10 @@ def files(shared_folder):
     return shared_folder / "unpacked" / "0.1.0"
 
 
-def training_flags(files: Path) -> list[str]:
+def training_flags(files: Path, *parts: str) -> list[str]:
     text = [
         f"--{part}_{side}={files / 'text' / part}.{language}"
-        for part in ("train", "valid")
+        for part in parts
         for side, language in (("source", "en"), ("target", "fr"))
     ]
     return [*text, *SETTINGS]
@@ -141,7 +141,7 @@ def test_a_training_without_a_checkpoint_is_resumed(files, tmp_path, capsys, mon
     path.mkdir()
     for name in ("config.json", "source.vocab", "target.vocab"):
         shutil.copy(old / name, path / name)
-    flags = [*training_flags(files), *GUIDED, f"--model_dir={path}"]
+    flags = [*training_flags(files, "train"), *GUIDED, f"--model_dir={path}"]
     flags.append(f"--train_alignments={files / 'text' / 'train.links'}")
     assert train.run([*flags, "--max_updates=2"]) == 0
     assert "other settings" not in capsys.readouterr().err
@@ -152,7 +152,7 @@ def test_a_training_without_a_checkpoint_is_resumed(files, tmp_path, capsys, mon
 
 def test_a_finished_training_is_not_trained_over(files, tmp_path, capsys):
     path = shutil.copytree(files / "rnnencdec", tmp_path / "model")
-    flags = [*training_flags(files), *BASELINE, f"--model_dir={path}"]
+    flags = [*training_flags(files, "train", "valid"), *BASELINE, f"--model_dir={path}"]
     assert train.run(flags) == 1
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.startswith(
