@@ -13,5 +13,6 @@ def saved(text_model: TextModel, name: str, path: Path) -> Any:
     """Save a model with a signature; return it as it is loaded again."""
     parts = tf.Module()
     vars(parts).update(vars(text_model))  # without methods, which would all be traced
+    parts.complete = None  # as `export` does
     tf.saved_model.save(parts, str(path), {name: signatures(text_model)[name]})
     return tf.saved_model.load(str(path)).signatures[name]
