@@ -1,76 +1,24 @@
-"""The whole path: train, export, load in a fresh process, text out."""
+"""The demonstration: train, evaluate, draw, export; and `make demo`."""
 
-import json
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import scripted_train_step
 
 from rnnsearch_tf import demo
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import demo as demo_script
-from rnnsearch_tf.scripts import translate
 from rnnsearch_tf.synthetic.grammar import generate
+from rnnsearch_tf.training.run import train
 
 pytestmark = pytest.mark.slow
-
-SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 words — and more?"]
-
-# Fails if the package can be reached: TensorFlow alone must do.
-SERVER = """
-import json, sys
-class Bar:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "rnnsearch_tf":
-            raise ImportError(name)
-sys.meta_path.insert(0, Bar())
-import tensorflow as tf
-loaded = tf.saved_model.load(sys.argv[1])
-text = tf.constant(json.loads(sys.argv[2]))
-answers = {}
-for name in ("serving_default", "align"):
-    outputs = loaded.signatures[name](text=text)
-    answers[name] = {key: [x.decode() for x in value.numpy()] if key == "translation"
-                     else value.numpy().tolist() if value.dtype != tf.string
-                     else [[x.decode() for x in row] for row in value.numpy()]
-                     for key, value in outputs.items()}
-print(json.dumps(answers))
-"""
-
-
-@pytest.fixture(scope="module")
-def exported(export_dir):
-    assert [folder.name for folder in export_dir.iterdir()] == ["1"]
-    return export_dir / "1"
-
-
-def test_a_fresh_process_gives_what_translate_gives(exported, model_dir, tmp_path):
-    served = subprocess.run(
-        [sys.executable, "-c", SERVER, str(exported), json.dumps(SENTENCES)],
-        capture_output=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert served.returncode == 0, served.stderr.decode()
-    answers = json.loads(served.stdout)
-    (tmp_path / "in").write_text("\n".join(SENTENCES) + "\n", "utf-8")
-    flags = [f"--model_dir={model_dir}", "--beam_size=3", f"--input={tmp_path / 'in'}"]
-    assert translate.run([*flags, f"--output={tmp_path / 'out'}"]) == 0
-    expected = (tmp_path / "out").read_text("utf-8").split("\n")[:-1]
-    assert answers["serving_default"]["translation"] == expected
-    assert answers["align"]["translation"] == expected
-    assert answers["align"]["score"] == pytest.approx(answers["serving_default"]["score"], abs=1e-5)
-    assert answers["align"]["source_tokens"][0][:5] == ["The", "man", "will", "eat", "."]
-
-
-def test_an_export_carries_its_vocabularies(exported, model_dir):
-    assets = {file.name: file.read_bytes() for file in (exported / "assets").iterdir()}
-    for name in ("source.vocab", "target.vocab"):
-        assert assets[name] == (model_dir / name).read_bytes()
 
 
 def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
@@ -82,15 +30,25 @@ def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
 
 
 def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
-    """Its export is one of the model that other tests share; updates are a script's."""
+    """Its export is one of the model that other tests share; updates are a script's.
+
+    Nothing is evaluated meanwhile, and what the fresh process gives is another test's.
+    """
     scripted_train_step.use(monkeypatch)
+
+    def train_alone(config: Config, path: Path, text: ParallelText, *rest: Any) -> int | None:
+        validation, cache = rest
+        assert len(validation.source) == 5
+        return train(config, path, text, cache_dir=cache)
 
     def export(models: list[Path], folder: Path, version: int, alignment: str) -> Path:
         assert alignment == "attention"
         assert models == [tmp_path / "demo" / "rnnsearch"]
         return shutil.copytree(export_dir / "1", folder / str(version))
 
+    monkeypatch.setattr(demo, "train", train_alone)
     monkeypatch.setattr(demo, "export", export)
+    monkeypatch.setattr(demo, "_serve", lambda _, texts: [(text, "-1") for text in texts])
     kept = [tmp_path / "demo" / name for name in ("own.txt", "rnnsearch/lexicon.tsv", "export/2/x")]
     left = [tmp_path / "demo" / name for name in ("export/1/old", "rnnencdec/config.json")]
     marker = tmp_path / "demo" / ".demonstration"

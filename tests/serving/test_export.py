@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -13,15 +14,14 @@ import numpy as np
 import one_signature
 import pytest
 import tensorflow as tf
-from tfserving.contract import TEXTS
-from without_python_tensorflow import without_python_tensorflow
+from tfserving.contract import SIGNATURES, TEXTS
 
+from rnnsearch_tf import demo
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.exported import versions
 from rnnsearch_tf.inference.loading import load_text_model
-from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import export as script
 from rnnsearch_tf.serving.export import export
@@ -30,55 +30,27 @@ from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
 pytestmark = pytest.mark.serving
 
-INPUTS = {
-    "serving_default": {"text": TEXTS},
-    "align": {"text": TEXTS},
-    "nbest": {"text": TEXTS},
-    "score": {"text": TEXTS[:2], "translation": [b"L'homme mangera.", b""]},
-    "describe": {"text": TEXTS[:1]},
-}
-
-# A process without Python TensorFlow; arrays go through files, so that nothing is lost.
-RUN = """
-import json, sys
-import numpy as np
-from tfserving.protos import leave_python_tensorflow_out
-leave_python_tensorflow_out()
-from tfserving.c_session import CSession
-from tfserving.graph_ops import core_ops, graph_ops
-path, folder = sys.argv[1:]
-inputs = np.load(f"{folder}/inputs.npy", allow_pickle=True).item()
-with CSession(path) as session:
-    answers = {name: session.run(name, given) for name, given in inputs.items()}
-    ops = graph_ops(session.meta_graph)
-np.save(f"{folder}/answers.npy", np.array(answers), allow_pickle=True)
-python = [
-    name for name, module in sys.modules.items() if name.split(".")[0] == "tensorflow"
-    and not name.endswith("_pb2") and not hasattr(module, "__path__")
-    or name.startswith("tensorflow.python")
-]
-print(json.dumps({"ops": sorted(ops), "foreign": sorted(ops - core_ops()), "python": python}))
-"""
-
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
+
+
+def save_nothing(_: Any, path: str, *__: Any) -> None:
+    """In place of `tf.saved_model.save`, which takes most of an export's time."""
+    (Path(path) / "saved_model.pb").touch()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, model_dir, other_dir, export_dir):
-    """Two versions; the second is an ensemble."""
+    """Two versions; the second is an ensemble, of which the graph is left out."""
     path = tmp_path_factory.mktemp("versions")
     shutil.copytree(export_dir / "1", path / "1")
     (path / "10").mkdir()
     (path / "not-a-version").mkdir()
     flags = [f"--model_dir={model_dir},{other_dir}", f"--export_dir={path}", "--beam_size=3"]
-    assert script.run(flags) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tf.saved_model, "save", save_nothing)
+        patch.setattr("rnnsearch_tf.serving.export._remove_gradients", lambda _: None)
+        assert script.run(flags) == 0
     return path
-
-
-@pytest.fixture(scope="module")
-def loaded(export_dir) -> dict[str, Any]:
-    """The signatures of an export in Python TensorFlow."""
-    return tf.saved_model.load(str(export_dir / "1")).signatures
 
 
 def test_versions_count_up_and_stay(folder):
@@ -143,59 +115,54 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     assert told("last") == {"updates": 3, "bleu": 0.0, "nll_per_token": None}
 
 
+def test_an_export_carries_its_vocabularies(export_dir, model_dir):
+    for name in ("source.vocab", "target.vocab"):
+        assert (export_dir / "1" / "assets" / name).read_bytes() == (model_dir / name).read_bytes()
+
+
 def test_python_has_no_gradients_to_warn_of(export_dir):
     assert b"_gradient_op_type" not in (export_dir / "1" / "saved_model.pb").read_bytes()
 
 
-def test_the_server_is_warmed_up_with_every_signature(export_dir, loaded):
+def test_the_server_is_warmed_up_with_every_signature(export_dir, c_session):
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
     seen = set()
     for record in tf.data.TFRecordDataset(str(export_dir / "1" / WARMUP_REQUESTS)):
         request = PredictionLog.FromString(record.numpy()).predict_log.request
         name = request.model_spec.signature_name
-        inputs = {key: tf.constant(tf.make_ndarray(x)) for key, x in request.inputs.items()}
-        shape = (len(inputs["text"]), len(inputs["text"].numpy()[0].split()))
+        inputs = {key: tf.make_ndarray(tensor) for key, tensor in request.inputs.items()}
+        shape = (len(inputs["text"]), len(inputs["text"][0].split()))
         seen.add((name, *shape))
         if shape[0] * shape[1] < 50:
-            loaded[name](**inputs)
-    assert {name for name, _, _ in seen} == set(loaded)
+            c_session.run(name, inputs)
+    assert {name for name, _, _ in seen} == set(SIGNATURES) - {"complete"}
     assert {count for name, count, _ in seen if name == "serving_default"} == {1, 8, 32}
     assert len(seen) > 12
 
 
-def test_tensorflows_c_runtime_runs_an_export_as_python_does(
-    export_dir, loaded, tmp_path, record_property
-):
-    np.save(tmp_path / "inputs.npy", np.array(INPUTS), allow_pickle=True)
-    found = json.loads(without_python_tensorflow(RUN, export_dir / "1", tmp_path))
-    assert found["python"] == []
-    record_property("ops", " ".join(found["ops"]))
-    assert found["foreign"] == []
-    assert not any("PyFunc" in op for op in found["ops"])
-    answers = np.load(tmp_path / "answers.npy", allow_pickle=True).item()
-    assert set(answers) == set(loaded)
-    for name, given in INPUTS.items():
-        expected = loaded[name](**{key: tf.constant(value) for key, value in given.items()})
-        assert set(answers[name]) == set(expected)
-        for key, tensor in expected.items():
-            if tensor.dtype == tf.string:
-                assert answers[name][key].tolist() == tensor.numpy().tolist()
-            else:
-                np.testing.assert_allclose(answers[name][key], tensor.numpy(), atol=1e-5)
+def test_models_of_one_vocabulary_translate_together(model_dir, other_dir, tmp_path):
+    """Scores of the search that is saved are those of given translations."""
+    both = load_text_model([model_dir, other_dir])
+    found = one_signature.saved(both, "align", tmp_path)(text=tf.constant(TEXTS[:4]))
+    source, target = (
+        tf.RaggedTensor.from_tensor(found[f"{side}_tokens"], padding="")[:, :-1].to_tensor("")
+        for side in ("source", "target")
+    )
+    given = both.score_tokens.python_function(source, target)["score"]  # once: without a trace
+    np.testing.assert_allclose(found["score"], given, atol=1e-4)
 
 
-def test_models_of_one_vocabulary_translate_together(folder, model_dir, other_dir):
-    exported = Translator.load(folder / "11")
-    translator = Translator.load([model_dir, other_dir]).with_options(beam_size=3)
-    results = (each.translate(TEXTS[:4], return_alignment=True) for each in (exported, translator))
-    for one, expected in zip(*results, strict=True):
-        assert one.tokens == expected.tokens
-        assert one.score == pytest.approx(expected.score, abs=1e-4)
-        np.testing.assert_allclose(one.alignment, expected.alignment, atol=1e-5)
+def test_a_fresh_process_with_tensorflow_alone_translates_alike(export_dir, c_session):
+    """The process is a demonstration's, in which this package is not imported."""
+    texts = [*map(bytes.decode, TEXTS[:3]), "Élodie's 1,000 words — and more?"]
+    expected = c_session.run("serving_default", {"text": [text.encode() for text in texts]})
+    told = demo._serve(export_dir / "1", texts)
+    assert [text.encode() for text, _ in told] == expected["translation"].tolist()
+    assert [float(score) for _, score in told] == pytest.approx(expected["score"], abs=2e-3)
 
 
-def test_weights_of_half_the_size(model_dir, export_dir, loaded, tmp_path):
+def test_weights_of_half_the_size(model_dir, export_dir, c_session, tmp_path):
     half = load_text_model(model_dir, weights_dtype="float16")
     small = one_signature.saved(half, "score", tmp_path / "half")
     half_size, whole_size = (
@@ -203,10 +170,9 @@ def test_weights_of_half_the_size(model_dir, export_dir, loaded, tmp_path):
         for path in (tmp_path / "half", export_dir / "1")
     )
     assert half_size < 0.6 * whole_size
-    pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
-    half_score, whole_score = (
-        float(score(**pair)["score"][0]) for score in (small, loaded["score"])
-    )
+    pair = {"text": [b"The man is here."], "translation": [b"L'homme."]}
+    half_score = float(small(**{key: tf.constant(x) for key, x in pair.items()})["score"][0])
+    whole_score = float(c_session.run("score", pair)["score"][0])
     assert half_score == pytest.approx(whole_score, rel=0.02)
     assert half_score != whole_score
 
@@ -215,6 +181,7 @@ def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr("rnnsearch_tf.serving.export._check_finite", lambda *_: None)
     monkeypatch.setattr(tf.saved_model, "save", full)
     with pytest.raises(InputError, match=r"1: cannot be written: .*No space left on device"):
         export([model_dir], tmp_path / "exports", decoding=SEARCH)
@@ -244,6 +211,7 @@ def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path
         (tmp_path / "1").mkdir()
         (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
 
+    monkeypatch.setattr("rnnsearch_tf.serving.export._check_finite", lambda *_: None)
     monkeypatch.setattr(tf.saved_model, "save", another_export)
     monkeypatch.setattr("rnnsearch_tf.serving.export._remove_gradients", lambda _: None)
     with pytest.raises(InputError, match="1: another process has just written it"):
@@ -258,6 +226,7 @@ def test_weights_that_change_meanwhile_are_not_exported(tmp_path, model_dir, mon
         made["models"][0]["weights_sha256"] = "of other weights"
         return made
 
+    monkeypatch.setattr("rnnsearch_tf.serving.export._check_finite", lambda *_: None)
     monkeypatch.setattr("rnnsearch_tf.serving.export.model_card", card)
     with pytest.raises(InputError, match="model: the weights have just changed; export again"):
         export(model_dir, tmp_path / "export")
