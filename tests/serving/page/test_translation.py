@@ -1,18 +1,14 @@
 """The page in Chromium: when it translates, and the n-best list."""
 
-import json
 import re
 import threading
-import urllib.request
 from typing import Any
 
-import numpy as np
 import pytest
-from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
+from page_in_browser import STATUS, expect, translate, trouble, wait_for
 from scripted_page_server import (
     BEYOND,
     LOWEST,
-    PAGE,
     Answer,
     align,
     complete,
@@ -595,34 +591,3 @@ def test_without_align_the_rest_works(visit, server):
 
 
 # --- With a model ---
-
-
-@pytest.mark.serving
-def test_with_a_real_model(visit, served):
-    """The page shows what the server answers, and the SavedModel's signatures are as it expects."""
-    text = "The man is here."
-    page = visit(f"{PAGE.as_uri()}/index.html?server={served.rest}")
-    approve(page)
-    page.locator("#source").fill(text)
-    expect(page.locator("#candidates label").first).to_be_visible(timeout=120_000)
-    expect(trouble(page)).to_be_empty()
-    answers = {signature: predict(served.rest, signature, text) for signature in ("align", "nbest")}
-    shown = page.locator("#translation").inner_text()
-    assert shown == answers["align"]["translation"]
-    best = answers["nbest"]["translations"]
-    scores = answers["nbest"]["scores"]
-    texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
-    expect(page.locator("#candidates .text")).to_have_text(texts)
-    words = [word for word in answers["align"]["target_tokens"] if word]
-    expect(page.locator("#matrix tbody th")).to_have_text(words)
-    told = page.locator("#matrix tbody td").evaluate_all(
-        "cells => cells.map(cell => parseFloat(cell.getAttribute('aria-label')))"
-    )
-    np.testing.assert_allclose(told, 100 * np.ravel(answers["align"]["alignment"]), atol=0.5)
-    expect(page.locator("#direction")).to_have_text("English to French with soft alignment")
-
-
-def predict(rest: str, signature: str, text: str) -> dict[str, Any]:
-    body = json.dumps({"signature_name": signature, "instances": [text]}).encode()
-    with urllib.request.urlopen(f"{rest}{STATUS}:predict", body, timeout=120) as answer:
-        return json.load(answer)["predictions"][0]
