@@ -76,11 +76,9 @@ def test_answers_do_not_depend_on_the_batch(call):
         np.testing.assert_allclose(alone["scores"], n_best["scores"][i], rtol=1e-5, atol=1e-5)
 
 
-def test_the_n_best_are_ranked_by_the_normalized_score(text_model, call):
+def test_the_n_best_are_ranked_by_the_normalized_score(call):
     outputs = call("nbest", SENTENCES)
-    tokens = text_model.source.read(tf.constant(SENTENCES), SEARCH.max_length)
-    hypotheses = text_model.search(text_model.source.ids(tokens).to_tensor(PAD), n_best=3)
-    lengths = hypotheses.lengths.numpy()
+    lengths = (outputs["words"] != b"").sum(axis=2)
     np.testing.assert_allclose(
         outputs["normalized_scores"], outputs["scores"] / lengths, rtol=1e-5, atol=1e-5
     )
