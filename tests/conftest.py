@@ -51,7 +51,6 @@ LONGEST = (
     "test_subword_export.py",
     "test_backends.py",
     "test_guided_training.py",
-    "test_end_to_end.py",
     "test_reproduction.py",
     "test_translation_model.py",
     "test_version_0_1_0.py",

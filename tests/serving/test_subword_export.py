@@ -239,10 +239,11 @@ def test_a_lexicon_is_of_words(translator):
     assert {word for row in lexicon.values() for word in row if word} <= shown
 
 
-def test_a_lexicon_of_words_has_no_subwords(translator):
+def test_a_lexicon_of_words_has_no_subwords(translator, expected):
     with pytest.raises(InputError, match="candidate words need a word model"):
         translator.with_options(candidate_words=100)
-    assert translator.with_options(replace_unknown=True)  # nothing is unknown
+    replaced = translator.with_options(replace_unknown=True).translate(SENTENCE)
+    assert replaced.text == expected.text  # nothing is unknown
 
 
 def test_an_export_gives_the_same(subword_export, expected):

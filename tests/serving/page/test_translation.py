@@ -588,6 +588,3 @@ def test_without_align_the_rest_works(visit, server):
     expect(page.locator("#alignment")).to_be_hidden()
     expect(page.locator("#candidates label")).to_have_count(2)
     expect(trouble(page)).to_be_empty()
-
-
-# --- With a model ---
