@@ -60,8 +60,8 @@ def test_made_up_pairs_have_the_same_change_on_both_sides():
 
 
 def test_everyday_pairs_are_filled_in_alike_on_both_sides():
-    made = everyday_pairs.made_up(6000, 20, 1)
-    assert made == everyday_pairs.made_up(6000, 20, 1)
+    assert everyday_pairs.made_up(60, 20, 1) == everyday_pairs.made_up(60, 20, 1)
+    made = set(everyday_pairs.made_up(6000, 20, 1))
     assert not [pair for pair in made if "{" in "".join(pair) or "" in pair]
     assert ("Sand the wood before you varnish it.", "Poncez le bois avant de le vernir.") in made
     homes = re.compile(r"(\w+) (?:lives in|habite à) Montr[eé]al")
