@@ -64,6 +64,7 @@ TOGETHER = {
         "test_distribution.py",
         "test_other_systems.py",
         "test_preparation.py",
+        "test_benchmarks.py",
     ),
     "the export's session": (
         "test_export_contract.py",
