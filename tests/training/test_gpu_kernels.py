@@ -4,6 +4,7 @@ No test runs on a GPU. TensorFlow silently runs an operation without a kernel on
 its tensors there and back at each step. Kernels of integers may still compute on the host.
 """
 
+import functools
 from typing import Any
 
 import pytest
@@ -51,14 +52,20 @@ def without_kernel(function: Any) -> set[str]:
     return {node.op for node in nodes if node.op not in own and not has_gpu_kernel(node)}
 
 
+@functools.cache
+def gpu_kernels(operation: str) -> list:
+    """Kernels for GPUs; those of a device named DEFAULT are for all."""
+    kernels = get_registered_kernels_for_op(operation).kernel
+    return [kernel for kernel in kernels if kernel.device_type in ("GPU", "DEFAULT")]
+
+
 def has_gpu_kernel(node: Any) -> bool:
-    """Whether there is a kernel for a node's types; those of a device named DEFAULT are for all."""
+    """Whether there is a kernel for a node's types."""
     return any(
-        kernel.device_type in ("GPU", "DEFAULT")
-        and all(
+        all(
             takes(rule.allowed_values.list.type, node.attr, rule.name) for rule in kernel.constraint
         )
-        for kernel in get_registered_kernels_for_op(node.op).kernel
+        for kernel in gpu_kernels(node.op)
     )
 
 
