@@ -270,8 +270,8 @@ def test_a_language_without_rules_is_told(tmp_path, capsys, train_flags):
     + ["source.types", "target.counts", "digests.json"],
 )  # fmt: skip
 def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
-    corpus = Counted()
-    prepare(corpus, ENGLISH, FRENCH, tmp_path)
+    corpus, words = Counted(), WhitespaceTokenizer("en")
+    prepare(corpus, words, words, tmp_path)
     whole = content(tmp_path)
     (path,) = tmp_path.glob(f"*/{name}")
     flipped = bytearray(whole[name])
@@ -285,7 +285,7 @@ def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
     ):
         damage()
         capsys.readouterr()
-        prepare(corpus, ENGLISH, FRENCH, tmp_path)
+        prepare(corpus, words, words, tmp_path)
         assert content(tmp_path) == whole
         told, *_ = capsys.readouterr().err.splitlines()  # and that it is prepared
         assert told == f"{path.parent}: damaged; writing it again"
