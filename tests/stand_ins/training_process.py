@@ -12,13 +12,6 @@ from rnnsearch_tf.scripts import train
 _CLUSTER = "TF_CONFIG"  # names the workers
 
 
-def start(flags: list[str], path: Path) -> ForkedProcess:
-    """Start `rnnsearch-train`, and wait for its first update or its end."""
-    process = ForkedProcess(train.run, [*flags, f"--model_dir={path}"])
-    next((line for line in process.stderr if line.startswith("update ")), None)
-    return process
-
-
 def start_workers(
     flags: list[str],
     own: Sequence[str] = ("--", "--"),

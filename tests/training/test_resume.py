@@ -6,13 +6,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scripted_train_step
 import traced_once
 from forked import ForkedProcess
-from training_process import start
 from training_result import (
     assert_same,
     checkpoints,
@@ -27,7 +27,9 @@ from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training.checkpoints import Checkpoints
+from rnnsearch_tf.training.validation import ValidationSet
 
 pytestmark = pytest.mark.slow
 
@@ -51,23 +53,54 @@ def flags(train_flags) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def in_this_process() -> Iterator[None]:
-    """Training runs here are traced once; those that are ended have processes of their own."""
+    """Training runs here, and their validation, are traced once."""
+    made: list[ValidationSet] = []
+
+    def validation_set(*arguments: Any) -> ValidationSet:
+        made.extend([] if made else [ValidationSet(*arguments)])
+        return made[0]
+
     with pytest.MonkeyPatch.context() as patch:
         traced_once.use(patch)
+        patch.setattr(training_run, "ValidationSet", validation_set)
         yield
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory, flags) -> Path:
-    path = tmp_path_factory.mktemp("reference") / "model"
-    assert train.run([*flags, f"--model_dir={path}"]) == 0
+    """A training run; `copy` beside it is its folder with the checkpoint of update 24."""
+    path, save = tmp_path_factory.mktemp("reference") / "model", Checkpoints.save
+
+    def save_and_copy(checkpoints: Checkpoints) -> None:
+        save(checkpoints)
+        if checkpoints.state.updates == 24:
+            shutil.copytree(path, path.with_name("copy"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoints, "save", save_and_copy)
+        assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert [record["updates"] for record in log(path)] == [20, 40, 48]
     return path
 
 
+@pytest.fixture(scope="module")
+def scripted_flags(train_flags) -> list[str]:
+    """Flags of a training run without validation; updates and their numbers are a script's."""
+    return [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory, scripted_flags) -> Path:
+    path = tmp_path_factory.mktemp("scripted") / "model"
+    with pytest.MonkeyPatch.context() as patch:
+        scripted_train_step.use(patch)
+        assert train.run([*scripted_flags, f"--model_dir={path}"]) == 0
+    return path
+
+
 def at_a_random_moment(path: Path) -> Callable[[], bool]:
-    """Return whether up to a second has passed since the next checkpoint."""
-    known, delay = checkpoints(path), random.uniform(0, 1)
+    """Return whether up to half a second has passed since the next checkpoint."""
+    known, delay = checkpoints(path), random.uniform(0, 0.5)
     begun: list[float] = []
 
     def is_now() -> bool:
@@ -120,38 +153,50 @@ def test_the_averages_are_evaluated_and_saved(reference, corpus):
     assert likelihood.per_token == pytest.approx(record["nll_per_token"], rel=1e-5)
 
 
-def test_signals_at_random_moments_change_nothing(tmp_path, flags, reference):
+def test_a_training_resumes_exactly(flags, reference):
+    """From a checkpoint, with all that an update and an evaluation change."""
+    copy = reference.with_name("copy")
+    assert train.run([*flags, f"--model_dir={copy}"]) == 0
+    assert_same(copy, reference)
+    assert_clean(copy)
+
+
+def test_signals_at_random_moments_change_nothing(tmp_path, scripted_flags, scripted, monkeypatch):
     """The first has no record yet, nor best weights but those of its checkpoint."""
     path = tmp_path / "model"
-    killed_in_its_first_checkpoint(path, reference)
+    arguments = [*scripted_flags, f"--model_dir={path}"]
+    killed_in_its_first_checkpoint(path, scripted)
     ended = 0
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if not end(start(flags, path), at_a_random_moment(path), number):
-            killed_in_its_first_checkpoint(path, reference)
+        process = ForkedProcess(scripted_train_step.run, arguments)
+        next((line for line in process.stderr if line.startswith("update ")), None)
+        if not end(process, at_a_random_moment(path), number):
+            killed_in_its_first_checkpoint(path, scripted)
             continue
         ended += 1
         if number == signal.SIGTERM:
             assert weights(path, "best")
     assert ended  # on a busy machine, a moment may be missed
-    assert train.run([*flags, f"--model_dir={path}"]) == 0
-    assert_same(path, reference)
+    scripted_train_step.use(monkeypatch)
+    assert train.run(arguments) == 0
+    assert_same(path, scripted)
     assert_clean(path)
 
 
-def test_kills_while_files_are_written_change_nothing(tmp_path, train_flags, monkeypatch):
-    """Checkpoints and weights; updates and their numbers are a script's."""
-    flags = [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
-    path, whole = tmp_path / "model", tmp_path / "whole"
-    scripted_train_step.use(monkeypatch)
-    assert train.run([*flags, f"--model_dir={whole}"]) == 0
-    killed_in_its_first_checkpoint(path, whole)
-    arguments = [*flags, f"--model_dir={path}"]
+def test_kills_while_files_are_written_change_nothing(
+    tmp_path, scripted_flags, scripted, monkeypatch
+):
+    """Checkpoints and weights."""
+    path = tmp_path / "model"
+    killed_in_its_first_checkpoint(path, scripted)
+    arguments = [*scripted_flags, f"--model_dir={path}"]
     for moment, count in (("checkpoint", 3), ("file", 4), ("older", 3), ("checkpoint", 1)):
         process = ForkedProcess(scripted_train_step.run_killed, moment, count, arguments)
         said = process.finish()
         assert process.returncode == -signal.SIGKILL, said
-    assert train.run([*flags, f"--model_dir={path}"]) == 0
-    assert_same(path, whole)
+    scripted_train_step.use(monkeypatch)
+    assert train.run(arguments) == 0
+    assert_same(path, scripted)
     assert_clean(path)
 
 
@@ -162,9 +207,8 @@ class StoppedAtTwenty(scripted_train_step.ScriptedTrainStep):
         return super().__call__(batch, stop or int(self.optimizer.iterations) == 19)
 
 
-def test_an_evaluation_that_is_broken_off_is_logged_once(tmp_path, train_flags, monkeypatch):
-    flags = [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
-    flags.append(f"--model_dir={tmp_path / 'model'}")
+def test_an_evaluation_that_is_broken_off_is_logged_once(tmp_path, scripted_flags, monkeypatch):
+    flags = [*scripted_flags, "--checkpoint_interval=99", f"--model_dir={tmp_path / 'model'}"]
     scripted_train_step.use(monkeypatch, StoppedAtTwenty)
     assert train.run(flags) == 128 + signal.SIGTERM
     with monkeypatch.context() as patch:
