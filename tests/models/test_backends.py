@@ -133,12 +133,14 @@ def results(folder: Path) -> dict[str, np.ndarray]:
     layers = keras.models.load_model(folder / "layers.keras")
     alignment, logits = layers([SOURCE, TARGET])
     values = {"layers: alignment": alignment, "layers: logits": logits}
-    models = {}
     for name in MODELS:
-        model = models[name] = build(name)
+        model = build(name)
         model.load_weights(folder / f"{name}.weights.h5")
-        values |= {f"{name}: {k}": v for k, v in model_results(model).items()}
-    values |= fit_results(models["rnnsearch"], folder / f"{keras.config.backend()}.keras")
+        if name == "rnnsearch":
+            made = fit_results(model, folder / f"{keras.config.backend()}.keras")
+        else:
+            made = model_results(model)
+        values |= {f"{name}: {k}": v for k, v in made.items()}
     return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
 
 
