@@ -40,6 +40,9 @@ SIZES = ModelConfig(
 PAIRS = [([4, 9, 6, 1], [5, 12, 3, 7, 1]), ([3, 10, 2, 8, 5, 9, 1], [11, 1]), ([7, 1], [2, 9, 1])]
 BOTH_IN_BOTH_ORDERS = list(itertools.product((RNNSEARCH, RNNENCDEC), STEP_ORDERS))
 both = pytest.mark.parametrize(("architecture", "order"), BOTH_IN_BOTH_ORDERS)
+each_once = pytest.mark.parametrize(
+    ("architecture", "order"), zip((RNNSEARCH, RNNENCDEC), STEP_ORDERS, strict=True)
+)
 
 
 def padded(sentences: Sequence[list[int]], extra: int = 0) -> np.ndarray:
@@ -139,7 +142,7 @@ def test_word_by_word_is_teacher_forced(architecture, order):
         outputs = step.advance(outputs.carried, np.array([word]))
 
 
-@both
+@each_once
 def test_several_hypotheses_share_the_annotations(architecture, order):
     model = build(architecture, order)
     step = model.bind(padded([pair[0] for pair in PAIRS]))
@@ -152,7 +155,7 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
         np.testing.assert_allclose(together[:, q], alone, atol=1e-6)
 
 
-@both
+@each_once
 def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
     model = build(architecture, order)
     weights = model.step_weights(bfloat16=False, all_words=True, tabulate=True)
@@ -167,7 +170,7 @@ def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
     assert model.step_weights(False, True, tabulate=True).word_tables is None
 
 
-@both
+@each_once
 def test_bfloat16_changes_logits_little(architecture, order):
     model = build(architecture, order)
     source, words = padded([pair[0] for pair in PAIRS]), np.array([4, 6, 8])
@@ -180,7 +183,7 @@ def test_bfloat16_changes_logits_little(architecture, order):
     assert 0 < np.abs(exact - approximate).max() < 0.02 * np.abs(exact).max()
 
 
-@both
+@each_once
 @pytest.mark.parametrize("tabulate", [False, True])
 def test_candidates_are_predicted_as_among_all_words(architecture, order, tabulate):
     model = build(architecture, order)
@@ -201,7 +204,7 @@ def test_candidates_are_predicted_as_among_all_words(architecture, order, tabula
         np.testing.assert_allclose(found, expected[..., words] + rows, atol=1e-6)
 
 
-@both
+@each_once
 def test_padding_and_neighbors_change_nothing(architecture, order):
     model = build(architecture, order)
     together = ops.convert_to_numpy(model(batch(PAIRS, extra=3)))
@@ -210,7 +213,7 @@ def test_padding_and_neighbors_change_nothing(architecture, order):
         np.testing.assert_allclose(together[i, : len(pair[1])], alone, atol=1e-6)
 
 
-@both
+@each_once
 def test_word_losses_are_the_log_probabilities(architecture, order):
     model = build(architecture, order)
     weights, run = equations(model)
