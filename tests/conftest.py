@@ -196,10 +196,11 @@ def train_flags(corpus: Path) -> list[str]:
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for all processes of pytest-xdist.
 
-    A `Translator` of what lies in it is loaded, and traces its searches, once for equal options.
+    A `Translator` of what lies in it, or of the pretrained model, is loaded, and traces its
+    searches, once for equal options.
     """
     from rnnsearch_tf.inference.translator import Translator
-    from rnnsearch_tf.models.model_directory import ModelDirectory
+    from rnnsearch_tf.models.model_directory import SHIPPED, ModelDirectory
 
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
@@ -210,13 +211,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     def load_shared(
         path: Any, decoding: Any = None, weights: str = "best", alignment: Any = None
     ) -> Translator:
-        if not (isinstance(path, str | Path) and root in Path(path).parents):
+        paths = [path] if isinstance(path, str | Path) else list(path)
+        if not (paths and all({root, SHIPPED} & {*Path(one).parents} for one in paths)):
             return load(path, decoding, weights, alignment)
-        if (Path(path) / "config.json").exists():  # what the defaults stand for in a model
-            decoding = decoding or ModelDirectory(path).load_config().decoding
-            if alignment is None and not (Path(path) / "aligner.npz").exists():
+        if (Path(paths[0]) / "config.json").exists():  # what the defaults stand for in a model
+            decoding = decoding or ModelDirectory(paths[0]).load_config().decoding
+            if alignment is None and not (Path(paths[0]) / "aligner.npz").exists():
                 alignment = "attention"
-        return load_once(Path(path), decoding, weights, alignment)
+        return load_once(tuple(map(Path, paths)), decoding, weights, alignment)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "load", load_shared)
@@ -268,6 +270,15 @@ def export_dir(shared_folder: Path, model_dir: Path) -> Path:
         assert export.run(flags) == 0
 
     return made_once(shared_folder, "exports", make)
+
+
+@pytest.fixture(scope="session")
+def translator(model_dir: Path, export_dir: Path) -> Any:
+    """A `Translator` of `model_dir`, with the options of `export_dir`; not to be changed."""
+    from rnnsearch_tf.inference.exported import Export
+    from rnnsearch_tf.inference.translator import Translator
+
+    return Translator.load(model_dir, Export(export_dir / "1").config.decoding)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Lines of output: what is done when a command breaks off is kept, and resumed."""
 
+import contextlib
 import errno
 import gzip
 import json
@@ -10,9 +11,9 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import tensorflow as tf
@@ -362,27 +363,50 @@ def test_lines_of_a_run_that_began_meanwhile_stay(capsys, flags, tmp_path, monke
 # --- streams --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def co_process(engine, flags, monkeypatch):
-    """Standard input of a run in a thread, its output, and its status when it has ended."""
-    (read_in, write_in), (read_out, write_out) = os.pipe(), os.pipe()
-    with os.fdopen(read_in, "rb") as stdin, os.fdopen(read_out, "rb") as answers:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        status: list[int] = []
-        arguments = [flags[0], f"--output=/dev/fd/{write_out}"]
+@contextlib.contextmanager
+def answering(monkeypatch: pytest.MonkeyPatch, model: str, stdin: IO[Any]) -> Iterator[IO[bytes]]:
+    """The output of a run in a thread, which ends, with status 0, when its input does."""
+    read_out, write_out = os.pipe()
+    monkeypatch.setattr(sys, "stdin", stdin)
+    status: list[int] = []
 
-        def run() -> None:
-            try:
-                status.append(translate.run(arguments))
-            finally:
-                os.close(write_out)
+    def run() -> None:
+        try:
+            status.append(translate.run([model, f"--output=/dev/fd/{write_out}"]))
+        finally:
+            os.close(write_out)
 
-        thread = threading.Thread(target=run)
-        thread.start()
-        with os.fdopen(write_in, "wb") as questions:
-            yield questions, answers
+    thread = threading.Thread(target=run)
+    thread.start()
+    with os.fdopen(read_out, "rb") as answers:
+        yield answers
         thread.join()
     assert status == [0]
+
+
+@pytest.fixture
+def co_process(engine, flags, monkeypatch):
+    """Standard input of a run, and its output."""
+    read_in, write_in = os.pipe()
+    with (
+        os.fdopen(read_in, "rb") as stdin,
+        answering(monkeypatch, flags[0], stdin) as answers,
+        os.fdopen(write_in, "wb") as questions,
+    ):
+        yield questions, answers
+
+
+def test_at_a_terminal_each_line_is_answered(engine, flags, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    leader, follower = os.openpty()
+    with os.fdopen(follower) as stdin, answering(monkeypatch, flags[0], stdin) as answers:
+        for line in (b"one\n", b"\n"):
+            os.write(leader, line)
+            assert answers.readline() == line.upper()
+        os.write(leader, b"\x04")
+    os.close(leader)
+    assert engine.windows == [["one"], [""]]
+    assert os.environ["KERAS_BACKEND"] == "tensorflow"  # a command is not told by it
 
 
 def test_a_pipe_is_answered_when_it_waits_and_read_in_full_windows(engine, co_process):
@@ -455,11 +479,9 @@ def test_models_that_are_not_known_are_not_compared(broken_off, tmp_path, monkey
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_named_pipe_is_opened_once(model_dir, tmp_path):
-    pipe, lines = tmp_path / "pipe", tmp_path / "in"
+def test_a_named_pipe_is_opened_once(engine, flags, tmp_path):
+    pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    lines.write_text("It is cold.\n")
-    flags = [f"--model_dir={model_dir}", "--beam_size=3", f"--input={lines}", f"--output={pipe}"]
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
-        assert translate.run(flags) == 0
-        assert reader.communicate()[0].count("\n") == 1
+        assert translate.run([*flags[:2], f"--output={pipe}"]) == 0
+        assert reader.communicate()[0] == ANSWERS
