@@ -15,6 +15,8 @@ from tiny_training import SIZES
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sampling import random_pairs
+from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction import reproduce as training
 from rnnsearch_tf.reproduction.assessment import assess, trained_by
@@ -22,11 +24,14 @@ from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.scripts import reproduce
+from rnnsearch_tf.training import run
+from rnnsearch_tf.training.callbacks import Summaries
 
 pytestmark = pytest.mark.slow
 
 MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
 SETTINGS = SIZES
+TESTED = 60  # pairs of the test set
 
 
 def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
@@ -44,12 +49,16 @@ def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
 @pytest.fixture(scope="module")
 def flags(corpus: Path, model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """A reproduction of seconds, into a folder that holds two models trained before."""
-    output = tmp_path_factory.mktemp("reproduction")
+    data, output = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("reproduction")
+    for path in corpus.glob("*.[ef]?"):
+        shutil.copy(path, data)
+    for language in ("en", "fr"):
+        lines = (corpus / f"train.{language}").read_text("utf-8").splitlines(keepends=True)
+        (data / f"test.{language}").write_text("".join(lines[:TESTED]), "utf-8")
     for length in (30, 50):
         copy_trained(model_dir, output / f"rnnsearch-{length}", length)
-    return [f"--data={corpus}", "--test=train", "--test_lengths=valid", "--preset_size=tiny",
-            f"--output={output}", "--beam_size=2", "--max_length_ratio=1.5",
-            "--epochs=1", *SETTINGS]  # fmt: skip
+    return [f"--data={data}", "--test_lengths=valid", "--preset_size=tiny", f"--output={output}",
+            "--beam_size=2", "--max_length_ratio=1.5", "--epochs=1", *SETTINGS]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +66,7 @@ def output(flags: list[str]) -> Path:
     """The folder of that reproduction, which began with one model, and has trained that alone.
 
     A model for 50 words is a copy of that for 30, whose results it is given. A script makes the
-    updates.
+    updates, a word stands for [UNK] where it is not allowed, and the lexicon has one word.
     """
     output = Path(next(flag for flag in flags if flag.startswith("--output=")).partition("=")[2])
     assessed = {}
@@ -76,9 +85,20 @@ def output(flags: list[str]) -> Path:
             **made_by,
         )
 
+    def without_unk(evaluator: Evaluator, lines: list[str]) -> list[str]:
+        translations, _ = evaluator.translate_and_replace(lines)
+        return [line.replace("[UNK]", "le") for line in translations]
+
+    def lexicon_of(translator: Translator, pairs: ParallelText) -> dict[str, tuple[str, ...]]:
+        assert translator.aligns and len(pairs.source) == 300
+        return {"the": ("le",)}
+
     with pytest.MonkeyPatch.context() as patch:
         scripted_train_step.use(patch, scripted_train_step.SlowTrainStep)  # hours above 0
-        patch.setattr("rnnsearch_tf.reproduction.reproduce.assess", assess_once)
+        patch.setattr(run, "Summaries", lambda folder, *samples: Summaries(folder))
+        patch.setattr(training, "lexicon_of", lexicon_of)
+        patch.setattr(training, "assess", assess_once)
+        patch.setattr(Evaluator, "translate_without_unk", without_unk)
         assert reproduce.run([*flags, "--models=rnnencdec-30"]) == 0
         copy_trained(output / "rnnencdec-30", output / "rnnencdec-50", 50)
         assert reproduce.run(flags) == 0
@@ -97,7 +117,8 @@ def test_four_models_and_a_report(output):
         assert (output / model.name.lower() / "best.weights.h5").exists()
         assert model.epochs == 1 and model.updates > 0 and model.hours > 0
         assert 0 < model.train_nll.per_token < model.train_nll.per_sentence
-        assert (model.train_pairs, model.validation_pairs, model.all.sentences) == (300, 20, 300)
+        sizes = model.train_pairs, model.validation_pairs, model.all.sentences
+        assert sizes == (300, 20, TESTED)
         assert sum(b.sentences for b in model.by_length) == 20
         attends = model.name.startswith("RNNsearch")
         assert bool(model.alignments) == bool(model.all_replaced) == attends
@@ -176,12 +197,13 @@ def test_other_code_evaluates_again(output, flags, tmp_path, monkeypatch, evalua
     assert read(copy).models == models
 
 
-def test_other_systems_are_scored_anew_by_each_run(output, flags, corpus, tmp_path, evaluated):
+def test_other_systems_are_scored_anew_by_each_run(output, flags, tmp_path, evaluated):
     models = read(output).models
     assert models[1].translations != models[1].translations_without_unk
     content = "".join(f"{line}\n" for line in models[1].translations_without_unk)
     (tmp_path / "copy").write_text(content, "utf-8")
-    systems = [f"--system=Moses:{corpus / 'train.fr'}", f"--system=copy:{tmp_path / 'copy'}"]
+    data = Path(flags[0].partition("=")[2])
+    systems = [f"--system=Moses:{data / 'test.fr'}", f"--system=copy:{tmp_path / 'copy'}"]
     assert reproduce.run([*flags, *systems]) == 0
     report = read(output)
     moses, copy = report.systems
@@ -233,12 +255,12 @@ def test_other_settings_and_texts_are_refused_before_a_model_is_trained(
         assert said in capsys.readouterr().err
 
 
-def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
+def test_bad_input_is_one_line(flags, tmp_path, capsys):
     (tmp_path / "short").write_text("Un.\n")
     short = f"{tmp_path / 'short'}"
     for status, changed, said in (
         (1, ["--system=Moses:none"], "--system none: No such file"),
-        (1, [f"--system=Moses:{short}"], "short has 1 lines, the source has 300"),
+        (1, [f"--system=Moses:{short}"], f"short has 1 lines, the source has {TESTED}"),
         (2, [f"--system={short}"], "short: must be NAME:FILE"),
         (2, [f"--system=RNNsearch-50:{short}"], "with a name of its own"),
         (2, [f"--system=Moses:{short}"] * 2, "there are two systems named Moses"),
