@@ -21,6 +21,7 @@ from rnnsearch_tf.digests import sealed
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
 from rnnsearch_tf.inference.exported import CARD, Export, find_version, new_version
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.layers.precision import dtype_policy
@@ -30,13 +31,7 @@ from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 pytestmark = pytest.mark.slow
 
-SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
-
-
-@pytest.fixture(scope="module")
-def translator(model_dir) -> Translator:
-    return Translator.load(model_dir, SEARCH)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +39,9 @@ def exported(export_dir) -> Translator:
     return Translator.load(export_dir)
 
 
-def test_examples_in_the_documentation_run(model_dir, translator):
-    """The class's example loads a model; those of its methods go on with one."""
-    names = {"MODEL_DIR": model_dir, "translator": translator}
+def test_examples_in_the_documentation_run(export_dir, translator):
+    """The class's example loads an export; those of its methods go on with a model."""
+    names = {"MODEL_DIR": export_dir, "translator": translator}
     examples = doctest.testmod(module, extraglobs=names)
     assert examples.attempted >= 8
     assert examples.failed == 0
@@ -67,38 +62,38 @@ def test_any_text_in_as_many_translations_in_order(translator, lines):
         assert one.source_tokens[-1] == one.tokens[-1] == "</s>"
         if len(one.source_tokens) == 1:
             assert (one.text, one.score, len(one.hypotheses)) == ("", 0, 1)
-        check_hypotheses(one)
+        check_hypotheses(one, translator.config.decoding.length_penalty)
     pairs = [(one.source, hypothesis) for one in results for hypothesis in one.hypotheses]
     reported = [hypothesis.score for _, hypothesis in pairs]
     np.testing.assert_allclose([*translator.score_stream(pairs)], reported, rtol=1e-4, atol=1e-4)
 
 
-def check_hypotheses(one: Any) -> None:
+def check_hypotheses(one: Any, length_penalty: float) -> None:
     """They differ and are sorted by score; rows of their alignments sum to one."""
     ranks = [hypothesis.normalized_score for hypothesis in one.hypotheses]
     assert ranks == sorted(ranks, reverse=True)
     assert len({hypothesis.text for hypothesis in one.hypotheses}) == len(ranks)
     for hypothesis in one.hypotheses:
-        expected = hypothesis.score / len(hypothesis.tokens) ** SEARCH.length_penalty
+        expected = hypothesis.score / len(hypothesis.tokens) ** length_penalty
         assert hypothesis.normalized_score == pytest.approx(expected, rel=1e-4)
         assert hypothesis.alignment.shape == (len(hypothesis.tokens), len(one.source_tokens))
         np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-4)
         assert (hypothesis.alignment >= 0).all()
 
 
-def test_an_export_gives_what_the_model_gives(model_dir, exported):
-    own = Translator.load(model_dir, exported.config.decoding)
+def test_an_export_gives_what_the_model_gives(translator, exported):
     lines = [*SENTENCES, "", "a caf\u00e9 \ufffd"]
     for name in ("translate", "align"):
         arguments = (lines, lines) if name == "align" else (lines,)
         options = {"n_best": 3, "return_alignment": True} if name == "translate" else {}
         for result, expected in zip(
             getattr(exported, name)(*arguments, **options),
-            getattr(own, name)(*arguments, **options),
+            getattr(translator, name)(*arguments, **options),
             strict=True,
         ):
             assert_same(result, expected)
-    np.testing.assert_allclose(exported.score(lines, lines), own.score(lines, lines), rtol=1e-5)
+    scores = translator.score(lines, lines)
+    np.testing.assert_allclose(exported.score(lines, lines), scores, rtol=1e-5)
 
 
 def assert_same(result: Any, expected: Any) -> None:
@@ -175,7 +170,7 @@ def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
 
 def test_an_export_with_other_options_is_refused(export_dir):
     with pytest.raises(InputError, match="an export always uses its own decoding options"):
-        Translator.load(export_dir, SEARCH)
+        Translator.load(export_dir, DecodingConfig(beam_size=2))
     with pytest.raises(InputError, match="an export has one set of weights"):
         Translator.load([export_dir], weights="last")
 
@@ -221,11 +216,11 @@ def test_alignments_of_given_pairs(translator):
 
 
 def test_only_so_many_tokens_are_read(translator):
-    long = "word " * 50
+    long = "word " * 510
     alignment = translator.align(long, long)
-    assert alignment.weights.shape == (21, 21)
-    assert translator.score(long, long) == translator.score("word " * 20, "word " * 20)
-    assert translator.source_lengths([long, "It is cold."]) == [50, 4]
+    assert alignment.weights.shape == (501, 501)
+    assert translator.score(long, long) == translator.score("word " * 500, "word " * 500)
+    assert translator.source_lengths([long, "It is cold."]) == [510, 4]
 
 
 def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, monkeypatch):
@@ -334,7 +329,8 @@ def test_a_result_without_tokens_is_read_as_text(translator):
 
 
 def test_the_probability_of_a_word_is_the_mean_of_the_models(translator, model_dir, other_dir):
-    other, together = (Translator.load(d, SEARCH) for d in (other_dir, [model_dir, other_dir]))
+    options = translator.config.decoding
+    other, together = (Translator.load(d, options) for d in (other_dir, [model_dir, other_dir]))
     pairs = [(one.source, one) for one in translator.translate(SENTENCES, n_best=2)]
     probabilities = (
         [np.exp(given.word_scores) for given in each.score_words_stream(pairs)]
@@ -346,7 +342,7 @@ def test_the_probability_of_a_word_is_the_mean_of_the_models(translator, model_d
 
 
 def test_scores_of_words_sum_to_that_of_the_sentence(translator, model_dir, other_dir):
-    together = Translator.load([model_dir, other_dir], SEARCH)
+    together = Translator.load([model_dir, other_dir], translator.config.decoding)
     for searched in (translator, together):
         results = searched.translate([*SENTENCES, ""], n_best=3)
         for one in results:
@@ -397,9 +393,9 @@ def test_a_blank_prefix_is_none_and_a_blank_sentence_is_asked_about_with_one(tra
 
 
 def test_of_a_prefix_beyond_the_limits_as_many_tokens_are_read_as_of_any_text(translator):
-    result = translator.complete("We sleep.", "Il fait " * 30)  # 20 tokens, 6 by the ratio
-    assert result.text == " ".join(["Il fait"] * 10)
-    assert result.tokens == ("Il", "fait") * 10 + ("</s>",)
+    result = translator.complete("We sleep.", "Il fait " * 255)  # 500 tokens, some by the ratio
+    assert result.text == " ".join(["Il fait"] * 250)
+    assert result.tokens == ("Il", "fait") * 250 + ("</s>",)
 
 
 def test_what_cannot_be_completed(translator, exported):
@@ -503,7 +499,7 @@ def test_tokens_of_an_iterators_lines_are_counted(translator):
 
 def test_models_are_in_float32_whatever_a_program_has_set(model_dir):
     with dtype_policy("mixed_bfloat16"):
-        model: Any = Translator.load(model_dir).model
+        model: Any = load_text_model(model_dir).model
     assert {layer.compute_dtype for layer in model.layers} == {"float32"}
 
 
