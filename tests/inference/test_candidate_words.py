@@ -7,9 +7,7 @@ import pytest
 from test_unk_replacement import with_options
 
 from rnnsearch_tf.alignment.lexicon import write_lexicon
-from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 
@@ -22,13 +20,11 @@ SENTENCES = [
     "Zork is cold.",
     "We.",
 ]
-EXACT = DecodingConfig(beam_size=3, max_length_ratio=2.0)
-FEW = dataclasses.replace(EXACT, candidate_words=10)
 
 
 @pytest.fixture(scope="module")
-def exact(model_dir) -> TextModel:
-    return load_text_model(model_dir, EXACT)
+def exact(translator) -> TextModel:
+    return translator._engine
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +42,20 @@ def lexicon(exact, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def few(exact, lexicon) -> TextModel:
-    return with_options(exact, FEW, lexicon)
+    return searching_among(exact, 10, lexicon)
 
 
-@pytest.mark.parametrize("beyond", [-4, 1000])  # -4: all but the last word are frequent ones
-def test_with_all_words_it_is_the_exact_search(exact, lexicon, beyond):
-    count = len(exact.target.vocabulary) + beyond
-    whole = with_options(exact, dataclasses.replace(EXACT, candidate_words=count), lexicon)
+def searching_among(exact: TextModel, candidate_words: int, lexicon: Path) -> TextModel:
+    options = dataclasses.replace(exact.config.decoding, candidate_words=candidate_words)
+    return with_options(exact, options, lexicon)
+
+
+def test_with_all_words_it_is_the_exact_search(exact, lexicon):
+    beyond, whole = (
+        searching_among(exact, count, lexicon)
+        for count in (1000, len(exact.target.vocabulary) - 4)  # but the last, all are frequent ones
+    )
+    assert beyond._candidates is None and whole._candidates is not None
     lines = SENTENCES[:4]  # they have a known word each, and so the last word
     for expected, found in zip(
         *(Translator.of(model).translate(lines, n_best=3) for model in (exact, whole)), strict=True
@@ -81,12 +84,11 @@ def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
 
 def test_prepared_weights_are_shared_where_options_need_the_same(few):
     options = few.config.decoding
-    prepared = few.with_decoding(options)
+    prepared = few.with_decoding(dataclasses.replace(options, beam_size=4))
     prepared.prepare()
-    wider = prepared.with_decoding(dataclasses.replace(options, beam_size=4))
-    assert wider._prepared is prepared._prepared
-    plain = few.with_decoding(wider.config.decoding)
-    ours, theirs = (Translator.of(model).translate(SENTENCES, n_best=2) for model in (wider, plain))
+    same = prepared.with_decoding(options)
+    assert same._prepared is prepared._prepared
+    ours, theirs = (Translator.of(model).translate(SENTENCES, n_best=2) for model in (same, few))
     for one, other in zip(ours, theirs, strict=True):
         assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
     narrow = prepared.with_decoding(dataclasses.replace(options, bfloat16=True))
@@ -94,7 +96,7 @@ def test_prepared_weights_are_shared_where_options_need_the_same(few):
 
 
 def test_without_a_lexicon_there_are_none(exact):
-    translator = Translator.of(with_options(exact, EXACT))
+    translator = Translator.of(exact)
     with pytest.raises(InputError, match="rnnsearch-lexicon learns it"):
         translator.with_options(candidate_words=10)
 

@@ -42,8 +42,9 @@ def translator(request, tmp_path_factory) -> Translator:
     for weight in model.weights:
         weight.assign(np.random.default_rng(3).normal(size=weight.shape))
     search = DecodingConfig(
-        beam_size=300, max_length=LONGEST, max_length_ratio=9.0, allow_unknown=False
-    )
+        beam_size=300, max_length=LONGEST, max_length_ratio=9.0, allow_unknown=False,
+        replace_unknown=True,
+    )  # fmt: skip
     config = Config(model=sizes, decoding=search, tokenizer=request.param)
     return Translator.of(TextModel([model], config, *sides))
 
@@ -77,8 +78,7 @@ def test_all_that_can_be_written_is_found_and_ranked(translator, prefix, first, 
 
 def test_a_word_of_a_prefix_may_be_unk(translator):
     """It is not replaced, as an [UNK] of the search is."""
-    completed = translator.with_options(replace_unknown=True).complete("c", "[UNK] ")
-    assert completed.text.startswith("[UNK]")
+    assert translator.complete("c", "[UNK] ").text.startswith("[UNK]")
 
 
 def enumerated(translator: Translator, first: Sequence[str], rest: str) -> dict[str, float]:

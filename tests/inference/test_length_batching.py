@@ -65,10 +65,10 @@ def test_in_a_graph_with_a_ragged_result_of_three_axes():
     np.testing.assert_array_equal(result[:, :, 6].sum(axis=1), lengths**2)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_rows_come_back_in_order(seed):
     random = np.random.default_rng(seed)
-    lengths = random.integers(1, 30, random.integers(1, 200)).tolist()
+    lengths = random.integers(1, 30, random.integers(1, 70)).tolist()
     most = int(random.integers(1, 100))
     for block in blocks_of(lengths, most):
         assert len(block) == 1 or len(block) * max(lengths[i] for i in block) <= most
