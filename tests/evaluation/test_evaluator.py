@@ -142,12 +142,12 @@ def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text):
         ([model], evaluator.calibration(pairs, 3)),
         ([model, other], together.calibration(pairs)),
     ):
-        confidence, correct = [], []
-        for batch in ordered_batches(pairs, 1, "batch"):
-            inputs = {name: batch[name] for name in ("source", "target")}
-            p = np.mean([tf.nn.softmax(each(inputs)).numpy()[0] for each in models], axis=0)
-            confidence += p.max(axis=1).tolist()
-            correct += (p.argmax(axis=1) == batch["target"].numpy()[0]).tolist()
+        [batch] = ordered_batches(pairs, len(pairs), "batch")
+        target = batch["target"].numpy()
+        inputs = {name: batch[name] for name in ("source", "target")}
+        p = np.mean([tf.nn.softmax(each(inputs)).numpy() for each in models], axis=0)
+        confidence = p.max(axis=2)[target > 0].tolist()
+        correct = (p.argmax(axis=2) == target)[target > 0].tolist()
         assert 0 < sum(correct) < len(correct)
         expected = calibration(confidence, correct)
         assert measured.tokens == len(correct)
