@@ -42,7 +42,7 @@ def assert_same(logits, before_words, before_eos, k, banned=(), find=best_contin
         assert (log_probs[i, n:] == -math.inf).all()
 
 
-@pytest.mark.parametrize("columns", [3, 13, 1000, 1009, 4999])  # 1009, 4999: prime
+@pytest.mark.parametrize("columns", [3, 13, 1000, 1009])  # 1009: prime
 @pytest.mark.parametrize(
     ("shape", "k"), [((2, 5), 1), ((2, 5), 3), ((2, 5), 7), ((41, 1), 1)], ids=str
 )  # the last: a greedy search
@@ -56,23 +56,20 @@ def test_they_are_the_best(columns, shape, k, banned):
     assert_same(logits, before[0], before[1], k, banned)
 
 
-@pytest.mark.parametrize("columns", [3 * BLOCK, 1024])
 @pytest.mark.parametrize("banned", [(), (0, 2)], ids=str)
-def test_they_are_where_the_size_of_the_vocabulary_is_not_known(columns, banned):
-    shape = tf.TensorSpec([2, 5, None])
+def test_they_are_where_the_size_of_the_vocabulary_is_not_known(banned):
+    @tf.function(input_signature=[*map(tf.TensorSpec, ([2, 5, None], [2, 5], [2, 5]))])
+    def search(logits, before_words, before_eos):
+        return best_continuations(logits, before_words, before_eos, 3, EOS, banned)
 
-    def find(logits, before_words, before_eos, *k_eos_banned):
-        search = tf.function(
-            lambda x: best_continuations(x, before_words, before_eos, *k_eos_banned), [shape]
-        )
-        return search(logits)
-
-    random = np.random.default_rng(columns)
-    logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
-    logits[:, :, columns // 2 :] = -np.inf
-    logits[:, :, :3] += 9
-    before = random.normal(size=[2, 2, 5]).astype("float32")
-    assert_same(logits, before[0], before[1], 3, banned, find)
+    for columns in (3 * BLOCK, 1024):
+        random = np.random.default_rng(columns)
+        logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
+        logits[:, :, columns // 2 :] = -np.inf
+        logits[:, :, :3] += 9
+        before = random.normal(size=[2, 2, 5]).astype("float32")
+        find = lambda *given: search(*given[:3])  # noqa: E731
+        assert_same(logits, before[0], before[1], 3, banned, find)
 
 
 def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():
