@@ -261,6 +261,16 @@ def other_dir(shared_folder: Path, model_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def copied_model(shared_folder: Path, model_dir: Path) -> Callable[[], Path]:
+    """Makes a copy of `model_dir`, whose `Translator` is loaded once, too; it may be changed."""
+
+    def copy() -> Path:
+        return shutil.copytree(model_dir, Path(tempfile.mkdtemp(dir=shared_folder)) / "model")
+
+    return copy
+
+
+@pytest.fixture(scope="session")
 def export_dir(shared_folder: Path, model_dir: Path) -> Path:
     """What a model server watches: a folder with version 1 of `model_dir`; not to be changed."""
     from rnnsearch_tf.scripts import export

@@ -68,8 +68,7 @@ def test_they_are_where_the_size_of_the_vocabulary_is_not_known(banned):
         logits[:, :, columns // 2 :] = -np.inf
         logits[:, :, :3] += 9
         before = random.normal(size=[2, 2, 5]).astype("float32")
-        find = lambda *given: search(*given[:3])  # noqa: E731
-        assert_same(logits, before[0], before[1], 3, banned, find)
+        assert_same(logits, before[0], before[1], 3, banned, lambda *given: search(*given[:3]))
 
 
 def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():

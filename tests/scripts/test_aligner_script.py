@@ -3,8 +3,7 @@
 import errno
 import json
 import shutil
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,9 @@ from rnnsearch_tf.synthetic.grammar import generate
 
 
 @pytest.fixture(scope="module")
-def model(model_dir: Path, corpus: Path, shared_folder: Path) -> Path:
+def model(copied_model: Callable[[], Path], corpus: Path) -> Path:
     """A copy of a model directory, with an aligner."""
-    copy = shutil.copytree(model_dir, Path(tempfile.mkdtemp(dir=shared_folder)) / "model")
+    copy = copied_model()
     assert aligner.run([f"--model_dir={copy}", *pairs(corpus, "train")]) == 0
     assert (copy / "aligner.npz").exists()
     return copy

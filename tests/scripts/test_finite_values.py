@@ -1,8 +1,6 @@
 """Weights so large that nothing is finite: each line keeps its line, and the status tells of it."""
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +17,9 @@ LINES = ["The man will eat.", "", "She sees a cat."]
 
 
 @pytest.fixture(scope="module")
-def overflowing(model_dir, shared_folder) -> Path:
+def overflowing(copied_model) -> Path:
     """A model directory whose weights are finite, and whose activations are not."""
-    path = shutil.copytree(model_dir, Path(tempfile.mkdtemp(dir=shared_folder)) / "model")
+    path = copied_model()
     directory = ModelDirectory(path)
     model = directory.load_model(BEST)
     model.set_weights([np.copysign(np.float32(3e38), weight) for weight in model.get_weights()])

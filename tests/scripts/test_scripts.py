@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -355,8 +354,8 @@ def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path
     assert "are read" not in capsys.readouterr().err
 
 
-def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path, shared_folder):
-    copy = shutil.copytree(model_dir, Path(tempfile.mkdtemp(dir=shared_folder)) / "model")
+def test_a_lexicon_is_learned_and_used(capsys, copied_model, corpus, tmp_path):
+    copy = copied_model()
     others = [corpus / "train.en", corpus / "train.fr"]
     for path in others:
         (tmp_path / path.name).write_text("blank\n" * 50)  # of several files not the first alone

@@ -24,7 +24,6 @@ from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingCon
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
-from rnnsearch_tf.files import make_once
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.results import Translation
@@ -88,12 +87,9 @@ def subword_dir(shared_folder) -> Path:
         tokenizer="sentencepiece",
         subwords=320,
     )
-
-    def make(path: Path) -> None:
-        train(config, path, made_up_text(64))
-
-    make_once(shared_folder / "subwords", Path.exists, make)
-    return shared_folder / "subwords"
+    path = shared_folder / "subwords"
+    train(config, path, made_up_text(64))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +142,10 @@ def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):
 
 def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
     config = ModelDirectory(subword_dir).load_config()
-    before = (subword_dir / "last.weights.h5").read_bytes()
+    files = [subword_dir / name for name in ("training.jsonl", "last.weights.h5")]
+    before = [file.read_bytes() for file in files]
     train(config, subword_dir, made_up_text(64))
-    assert (subword_dir / "last.weights.h5").read_bytes() == before  # it was finished
+    assert [file.read_bytes() for file in files] == before  # it was finished
     other = dataclasses.replace(config, subwords=310)
     with pytest.raises(InputError, match=r"other settings: subwords is 320, not 310"):
         train(other, subword_dir, made_up_text(64))

@@ -1,12 +1,32 @@
 """What a training run leaves in its folder, for tests that compare two of them."""
 
+import contextlib
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.training.checkpoints import Checkpoints
+
+
+@contextlib.contextmanager
+def copied_at(updates: int, path: Path, copy: Path) -> Iterator[None]:
+    """Copy a training run's folder when it has its checkpoint of an update."""
+    save = Checkpoints.save
+
+    def save_and_copy(checkpoints: Checkpoints) -> None:
+        save(checkpoints)
+        if checkpoints.state.updates == updates:
+            shutil.copytree(path, copy)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Checkpoints, "save", save_and_copy)
+        yield
 
 
 def checkpoints(path: Path) -> set[str]:

@@ -7,7 +7,6 @@ import gc
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -138,19 +137,12 @@ def environment() -> dict[str, str]:
 
 
 def train_and_copy(whole: str, parts: str, *flags: str) -> int:
-    """Train, and copy the folder when it has its first checkpoint beside that of the start."""
+    """Train, and copy the folder when it has the checkpoint of update 2."""
+    from training_result import copied_at
+
     from rnnsearch_tf.scripts import train
-    from rnnsearch_tf.training.checkpoints import Checkpoints
 
-    save = Checkpoints.save
-
-    def save_and_copy(self: Checkpoints) -> None:
-        save(self)
-        if not Path(parts).exists():
-            shutil.copytree(whole, parts)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Checkpoints, "save", save_and_copy)
+    with copied_at(2, Path(whole), Path(parts)):
         return train.run([*flags, f"--model_dir={whole}"])
 
 

@@ -16,6 +16,7 @@ from forked import ForkedProcess
 from training_result import (
     assert_same,
     checkpoints,
+    copied_at,
     log,
     numbers,
     weights,
@@ -69,15 +70,8 @@ def in_this_process() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory, flags) -> Path:
     """A training run; `copy` beside it is its folder with the checkpoint of update 24."""
-    path, save = tmp_path_factory.mktemp("reference") / "model", Checkpoints.save
-
-    def save_and_copy(checkpoints: Checkpoints) -> None:
-        save(checkpoints)
-        if checkpoints.state.updates == 24:
-            shutil.copytree(path, path.with_name("copy"))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Checkpoints, "save", save_and_copy)
+    path = tmp_path_factory.mktemp("reference") / "model"
+    with copied_at(24, path, path.with_name("copy")):
         assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert [record["updates"] for record in log(path)] == [20, 40, 48]
     return path
