@@ -1,6 +1,5 @@
 """Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
-import functools
 import html
 import math
 import re
@@ -58,22 +57,6 @@ class ProgressBar(keras.callbacks.Callback):
             self._bar.close()
 
 
-def _until_error(write: Callable[..., None]) -> Callable[..., None]:
-    """Make a method show an error and write nothing after it: training goes on without it."""
-
-    @functools.wraps(write)
-    def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:
-        if self.has_failed:
-            return
-        try:
-            write(self, *args, **kwargs)
-        except (tf.errors.OpError, OSError) as error:
-            self.has_failed = True
-            say(f"{self.folder}: nothing more is written for TensorBoard: {first_line(error)}")
-
-    return method
-
-
 class Summaries(keras.callbacks.Callback):
     """Two runs of TensorBoard, train and validation, whose curves share their charts.
 
@@ -96,13 +79,12 @@ class Summaries(keras.callbacks.Callback):
         self._writers: dict[str, tf.summary.SummaryWriter] = {}
         self._since: list[Logs] = []  # logs of the updates since the last point
 
-    @_until_error
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Write the scalars of training, at intervals."""
-        if logs:
+        if logs and not self.has_failed:
             self._since.append(logs)
             if logs["updates"] % _UPDATES_BETWEEN_POINTS == 0:
-                self._write_updates()
+                self._until_error(self._write_updates)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write the scalars of the evaluation, translations and an image."""
@@ -112,9 +94,24 @@ class Summaries(keras.callbacks.Callback):
         if self._translator and self._samples:
             sources = [source for source, _ in self._samples]
             results = self._translator.translate(sources, return_alignment=True, progress=False)
-        self._write_evaluation(logs, results)
+        self._until_error(self._write_evaluation, logs, results)
 
-    @_until_error
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            self._until_error(writer.close)
+        self._writers.clear()
+
+    def _until_error(self, write: Callable[..., None], *args: Any) -> None:
+        """Write; show an error, and write nothing after it: training goes on without it."""
+        if self.has_failed:
+            return
+        try:
+            write(*args)
+        except (tf.errors.OpError, OSError) as error:
+            self.has_failed = True
+            say(f"{self.folder}: nothing more is written for TensorBoard: {first_line(error)}")
+
     def _write_evaluation(self, logs: Logs, results: list[Translation]) -> None:
         if self._since:
             self._write_updates()
@@ -125,13 +122,6 @@ class Summaries(keras.callbacks.Callback):
             self._write_samples(results, int(logs["updates"]))
         for writer in self._writers.values():
             writer.flush()
-
-    @_until_error
-    def on_train_end(self, logs: Logs | None = None) -> None:
-        """Close the files."""
-        for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()
 
     def _run(self, name: str) -> "tf.summary.SummaryWriter":
         if name not in self._writers:
