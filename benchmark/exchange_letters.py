@@ -12,7 +12,7 @@ import sys
 
 import one_line
 
-from rnnsearch_tf.text.subword_sampling import exchange_letters
+from rnnsearch_tf.text.letter_noise import exchange_letters
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ SUBPACKAGES = {
     """,
     "text": """
         __init__ unspaced composed_form cleaning canonical_composition letters nonbreaking_prefixes
-        word_tokenizer vocabulary moses subword_model_pb2 typography subwords subword_sampling
-        tokenizers vectorizer sentences
+        word_tokenizer vocabulary moses subword_model_pb2 typography subwords letter_noise
+        subword_sampling tokenizers vectorizer sentences
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention

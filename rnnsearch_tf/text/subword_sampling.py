@@ -1,23 +1,19 @@
-"""Segmentations of text into subwords, drawn at random, and typing errors before them."""
+"""Segmentations of text into subwords, drawn at random."""
 
 import functools
 import itertools
 import math
 import random
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.text.letter_noise import exchange_letters
 from rnnsearch_tf.text.subword_model_pb2 import SubwordModel
 from rnnsearch_tf.text.subwords import BLANK, cross_spaces
-from rnnsearch_tf.text.unspaced import UNSPACED
 
-_UNSPACED = re.compile(UNSPACED)
 _WORD = re.compile(f"{BLANK}[^{BLANK}]*|[^{BLANK}]+")
 _KNOWN_WORDS = 1 << 13  # of which each takes about 3 kB
-_SHORTEST = 4  # letters
 
 
 class SubwordSampler:
@@ -27,8 +23,7 @@ class SubwordSampler:
 
     Where the model is of byte pairs, α is the probability that a merge is left out (Provilkov et
     al. 2020). Draws depend on the seed alone; those of sentencepiece 0.2.2 and 0.2.3 differ from
-    process to process. InputError for a model of whole words or characters, and where sentencepiece
-    is not installed.
+    process to process. InputError for a model of whole words or characters.
     """
 
     def __init__(
@@ -37,7 +32,6 @@ class SubwordSampler:
         alpha: float,  # α; 0: the given segmentation
         letter_noise: float = 0.0,  # share of words in which two letters are exchanged first
     ):
-        require_package("sentencepiece")
         import sentencepiece
 
         read = SubwordModel.FromString(model)
@@ -125,44 +119,3 @@ class SubwordSampler:
                 return pieces
             place = -max(merges)[1]
             pieces[place : place + 2] = ["".join(pieces[place : place + 2])]
-
-
-def exchange_letters(text: str, share: float, random_numbers: random.Random) -> str:
-    """Swap two adjacent inner letters in about this share of the words of a text.
-
-    Words of fewer than four letters are never changed, so longer ones are changed more often. The
-    first and the last letter of a word, and the order of the words, stay. A letter keeps its marks.
-    Scripts without spaces are not changed.
-    """
-    words = len(text.split())
-    letters = _letters(text)
-    spans = [*_spans(letters)]
-    count = int(share * words + random_numbers.random())  # on average, the share
-    for start, end in random_numbers.sample(spans, min(count, len(spans))):
-        i = random_numbers.randrange(start + 1, end - 2)
-        letters[i], letters[i + 1] = letters[i + 1], letters[i]
-    return "".join(letters)
-
-
-def _letters(text: str) -> list[str]:
-    """Split a text into characters, each with the marks behind it."""
-    letters: list[str] = []
-    for char in text:
-        if letters and unicodedata.category(char).startswith("M"):
-            letters[-1] += char
-        else:
-            letters.append(char)
-    return letters
-
-
-def _spans(letters: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Find the words that are long enough: where they start and end."""
-    end = 0
-    for is_word, run in itertools.groupby(letters, _is_letter):
-        start, end = end, end + len([*run])
-        if is_word and end - start >= _SHORTEST:
-            yield start, end
-
-
-def _is_letter(letter: str) -> bool:
-    return letter[0].isalpha() and not _UNSPACED.match(letter)

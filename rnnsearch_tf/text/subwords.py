@@ -213,10 +213,8 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     These options differ from SentencePiece's defaults: byte fallback; ids 0 to 2 are padding,
     `</s>` and [UNK], and there is no `<s>`; `size` is an upper limit, for texts with fewer pieces;
     text is normalized by `composition_rules`, not by NFKC; long lines are not left out.
-    InputError if `size` is too small for the characters of the text, the text is empty, or the
-    package sentencepiece is not installed.
+    InputError if `size` is too small for the characters of the text, or the text is empty.
     """
-    require_package("sentencepiece")
     import sentencepiece
 
     model = io.BytesIO()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from rnnsearch_tf.text.subword_sampling import exchange_letters
+from rnnsearch_tf.text.letter_noise import exchange_letters
 
 
 def exchanged(text: str, share: float, seed: int = 1) -> str:

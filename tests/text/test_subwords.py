@@ -277,5 +277,3 @@ def test_a_missing_package_is_named(monkeypatch, model):
     monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
     with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[subwords\] @ git\+'):
         SentencePieceTokenizer("en", model)
-    with pytest.raises(InputError, match="sentencepiece is not installed"):
-        learn_subwords(TEXT, 400)
