@@ -64,8 +64,8 @@ SUBPACKAGES = {
     """,
     "serving": "__init__ kit model_card signatures warmup export published",
     "training": """
-        __init__ checks cluster optimizers distribution train_step logs checkpoints callbacks
-        initial_model jax_batches jax_train_step validation trainer jax_validation run
+        __init__ checks cluster optimizers distribution train_step logs checkpoints progress_bar
+        tensorboard initial_model jax_batches jax_train_step validation trainer jax_validation run
     """,
     "pipelines": "__init__ jobs shards translation selection",
     "reproduction": "__init__ models results claims assessment report reproduce",

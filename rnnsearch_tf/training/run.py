@@ -26,10 +26,11 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import check_backend
-from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.initial_model import InitialModel, prefixes_of
+from rnnsearch_tf.training.progress_bar import ProgressBar
+from rnnsearch_tf.training.tensorboard import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 

@@ -25,7 +25,7 @@ from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.scripts import reproduce
 from rnnsearch_tf.training import run
-from rnnsearch_tf.training.callbacks import Summaries
+from rnnsearch_tf.training.tensorboard import Summaries
 
 pytestmark = pytest.mark.slow
 

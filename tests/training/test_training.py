@@ -35,8 +35,8 @@ from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.serving.model_card import evaluation_of
-from rnnsearch_tf.training import callbacks, trainer
 from rnnsearch_tf.training import run as training_run
+from rnnsearch_tf.training import tensorboard, trainer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import Evaluation
@@ -411,10 +411,10 @@ def test_tensorboard_has_translations_and_an_image(model_dir):
 
 def test_tensorboard_shows_text_as_it_is(tmp_path, monkeypatch):
     """And not as Markdown or HTML."""
-    monkeypatch.setattr(callbacks, "is_installed", lambda name: False)  # there is no image
+    monkeypatch.setattr(tensorboard, "is_installed", lambda name: False)  # there is no image
     result = SimpleNamespace(text="a_b | <c>")
     translator: Any = SimpleNamespace(translate=lambda sources, **options: [result])
-    summaries = callbacks.Summaries(tmp_path, translator, [("x", "y")])
+    summaries = tensorboard.Summaries(tmp_path, translator, [("x", "y")])
     summaries.on_epoch_end(0, {"updates": 1})
     board = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
     (samples,) = board.Tensors("validation", "translations")
@@ -423,8 +423,8 @@ def test_tensorboard_shows_text_as_it_is(tmp_path, monkeypatch):
 
 def test_tensorboard_has_means_of_the_updates_since_the_last_point(tmp_path, monkeypatch):
     """Means over sentences or tokens, without the third update, which was skipped."""
-    monkeypatch.setattr(callbacks, "_UPDATES_BETWEEN_POINTS", 3)
-    summaries = callbacks.Summaries(tmp_path)
+    monkeypatch.setattr(tensorboard, "_UPDATES_BETWEEN_POINTS", 3)
+    summaries = tensorboard.Summaries(tmp_path)
     names = ("updates", "loss", "sentences", "nll_per_token", "tokens", "gradient_norm")
     for row in [
         (1, 9.0, 1, 2.0, 2, 1.0), (2, 5.0, 3, 3.0, 6, 4.0), (3, 70.0, 1, 7.0, 2, math.inf),

@@ -1,4 +1,4 @@
-"""Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
+"""The curves of a training run in TensorBoard, and sample translations."""
 
 import html
 import math
@@ -16,13 +16,12 @@ from rnnsearch_tf.errors import first_line
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.progress import Bar, say
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.tables import read_tables
-from rnnsearch_tf.training.logs import update_notes
 
 TRAIN, VALIDATION = "train", "validation"
-Logs = dict[str, float]
+Logs = dict[str, float]  # of `trainer.Trainer`
 
 _UPDATES_BETWEEN_POINTS = 50
 # What is averaged over the updates since the last point, by what it is counted in.
@@ -32,29 +31,6 @@ _CHARTS = {  # by the names of the Keras logs: group, and description with unit
     for name, group, description in read_tables(__package__, "charts")["charts"]
 }
 _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
-
-
-class ProgressBar(keras.callbacks.Callback):
-    """The bar of a training run: updates, time left, `update_notes`; close it at the end."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._bar: Bar | None = None
-
-    def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Show the bar: the first update traces the graph, which takes long."""
-        begins_at = int(logs["updates"]) if logs else 0
-        self._bar = Bar("update", self.params["updates"], begins_at)
-
-    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Redraw the bar when it is due."""
-        if logs and self._bar:
-            self._bar.update(int(logs["updates"]), *update_notes(logs))
-
-    def close(self) -> None:
-        """Erase the bar."""
-        if self._bar:
-            self._bar.close()
 
 
 class Summaries(keras.callbacks.Callback):
@@ -79,16 +55,16 @@ class Summaries(keras.callbacks.Callback):
         self._writers: dict[str, tf.summary.SummaryWriter] = {}
         self._since: list[Logs] = []  # logs of the updates since the last point
 
-    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
         """Write the scalars of training, at intervals."""
-        if logs and not self.has_failed:
+        if not self.has_failed:
             self._since.append(logs)
             if logs["updates"] % _UPDATES_BETWEEN_POINTS == 0:
                 self._until_error(self._write_updates)
 
-    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         """Write the scalars of the evaluation, translations and an image."""
-        if not logs or self.has_failed:
+        if self.has_failed:
             return
         results: list[Translation] = []
         if self._translator and self._samples:
