@@ -15,7 +15,7 @@ corpus is. Resuming a pass repeats the assignment of the batches before, which t
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -35,8 +35,6 @@ SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 _BATCHES_AHEAD = 4
 _COUNTED_AT_ONCE = 1_000_000  # pairs
 _ORDERED_AT_ONCE = 10_000  # pairs
-
-_Lengths = TypeVar("_Lengths", int, np.ndarray)
 
 
 def batch_specs(has_guide: bool) -> dict[str, tf.TensorSpec]:
@@ -165,7 +163,7 @@ def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:
     return (lengths > 0) & (lengths <= max_length)
 
 
-def _bucket(length: _Lengths, width: int) -> _Lengths:
+def _bucket(length: Any, width: int) -> Any:
     """Number of the bucket, from 1, that has room for so many tokens and `</s>`."""
     return -(-(length + 1) // width)
 

@@ -71,9 +71,7 @@ def prepare_alignments(
 class _LinkedWords:
     """Compares whitespace-separated words, which most aligners link, with those of the model.
 
-    Args:
-        spaced: the text before tokenization.
-        splits_further: whether the tokenizer splits what whitespace separates.
+    The arguments are those of `prepare_alignments`.
     """
 
     def __init__(self, spaced: Corpus, splits_further: bool):

@@ -49,7 +49,6 @@ class TrainingData:
         config = with_prefixes(config)
         text_digest = training.fingerprint()
         learned = find_subwords(config, training, cache_dir, subwords)
-        # The contents of the SentencePiece models of both sides, or none.
         self.subwords = [tokenizer.model for tokenizer in learned]
         source, target = learned or word_tokenizers_for(config)
         self._prepared = prepare(training, source, target, cache_dir)
@@ -60,7 +59,6 @@ class TrainingData:
             sizes, text = config.model, self._prepared
             self.source_vocabulary = text.source.vocabulary(sizes.source_vocabulary_size, first)
             self.target_vocabulary = text.target.vocabulary(sizes.target_vocabulary_size, second)
-        # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         self.sampled = self._sampled(config.training)
         self.links = None

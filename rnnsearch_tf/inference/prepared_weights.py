@@ -12,10 +12,8 @@ class PreparedWeights(tf.Module):
     """Tensors that are computed from a model's weights now, and again when a SavedModel is loaded.
 
     Joining, transposing and casting the weights takes as long as a few steps of the search. A
-    SavedModel holds the computation, not its results, so that it does not grow.
-
-    Args:
-        compute: makes a nest of tensors, and of Keras variables, which stay as they are.
+    SavedModel holds the computation, not its results, so that it does not grow. `compute` makes a
+    nest of tensors, and of Keras variables, which stay as they are.
     """
 
     def __init__(self, compute: Callable[[], Any]):

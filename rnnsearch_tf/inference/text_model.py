@@ -174,23 +174,16 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TEXT])
     def candidates(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Search for different translations of each sentence, as many as the beam is wide.
-
-        Returns:
-            As `best`, with N = beam_size.
-        """
+        """Search for different translations of each sentence; as `best`, with N = beam_size."""
         return self._translations(text, n_best=self.config.decoding.beam_size)
 
     def _complete(self, text: tf.Tensor, prefix: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Search for different translations that begin with a prefix, string [B] both.
+        """Search for translations that begin with a prefix, string [B] both; as `candidates`.
 
         `read_prefix` says what a prefix is. Its log p is part of the scores; its words stay
         as they are in `text`; in `target_tokens`, [UNK] stands for those that the vocabulary lacks.
         A translation has room for the whole prefix, whatever limits the search has. A blank prefix
         does not restrict the search. A blank sentence with a prefix is translated like any other.
-
-        Returns:
-            As `candidates`.
         """
         with tf.control_dependencies([tf.debugging.assert_equal(
             tf.size(text), tf.size(prefix), "give as many texts as prefixes"

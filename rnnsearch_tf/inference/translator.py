@@ -71,30 +71,21 @@ class Translator:
     `_stream`, which hold one window at a time. If their input raises an error, the results of all
     lines before it come first.
 
-    Args:
-        engine: a `TextModel`, or a SavedModel of one.
-        config: its languages and decoding options.
-        tokenizers: of source and target, text to the tokens of the model.
-        vocabularies: of source and target.
-        with_decoding: makes an engine with other decoding options; None for an export, which has
-            its own options.
-        origin: where the engine was loaded from.
-        aligns: whether `align` has something to align by: attention or an aligner.
-
     Attributes:
-        config, vocabularies, aligns: as given.
-        source_tokenizer: text to the tokens that the model reads.
-        target_tokenizer: likewise of translations.
+        config: languages and decoding options.
+        source_tokenizer, target_tokenizer: text to the tokens of the model.
+        vocabularies: of source and target.
+        aligns: whether `align` has something to align by: attention or an aligner.
     """
 
     def __init__(
         self,
-        engine: Any,
+        engine: Any,  # a `TextModel`, or a SavedModel of one
         config: Config,
         tokenizers: tuple[Tokenizer, Tokenizer],
         vocabularies: tuple[Vocabulary, Vocabulary],
-        with_decoding: Callable[[DecodingConfig], TextModel] | None = None,
-        origin: str = "memory",
+        with_decoding: Callable[[DecodingConfig], TextModel] | None = None,  # None for an export
+        origin: str = "memory",  # where the engine was loaded from
         aligns: bool = True,
     ):
         self.config = config

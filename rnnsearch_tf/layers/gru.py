@@ -105,15 +105,10 @@ class GRUCell(_GatedUnit):
 
     def call(
         self,
-        words: Float[Tensor, "*rows m"],
-        states: Float[Tensor, "*rows n"] | Sequence[Float[Tensor, "*rows n"]],
+        words: Float[Tensor, "*rows m"],  # their vectors e
+        states: Float[Tensor, "*rows n"] | Sequence[Float[Tensor, "*rows n"]],  # h, or [h]
     ) -> tuple[Float[Tensor, "*rows n"], Any]:
-        """Return the next states h' twice, the second time in the form of `states`, as in Keras.
-
-        Args:
-            words: their vectors e.
-            states: the states h, or a list of them alone.
-        """
+        """Return the next states h' twice, the second time in the form of `states`, as in Keras."""
         in_list = isinstance(states, list | tuple)
         state = self.wide(states[0] if in_list else states)
         state = self.update(self.project(self.wide(words)), state, self.recurrent_weights)
