@@ -1,5 +1,6 @@
 """Translation of sharded corpora: an output shard for each input shard, lines in order."""
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -227,5 +228,4 @@ def _copy(folder: str, target: Path) -> None:
             FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as source,
             open(copy, "wb") as file,
         ):
-            while block := source.read(1 << 24):
-                file.write(block)
+            shutil.copyfileobj(source, file, 1 << 24)

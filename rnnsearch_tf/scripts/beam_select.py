@@ -2,13 +2,7 @@
 
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.scripts.shared.beam_flags import (
-    PASSED_ON,
-    SHARDS,
-    output_folder,
-    pass_options_on,
-    run_job,
-)
+from rnnsearch_tf.scripts.shared import beam_flags
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
 from rnnsearch_tf.scripts.shared.pair_flags import define_selection
@@ -19,7 +13,7 @@ COMMAND = Command(
     "keep the sentence pairs of a sharded pool that are most similar to a small in-domain "
     "text, on Apache Beam; scores and selection equal those of rnnsearch-select on the "
     "concatenated files, in the order of their names. For each file of the pool, a file of the "
-    f"same name is written, with its kept pairs, in order. {PASSED_ON}",
+    f"same name is written, with its kept pairs, in order. {beam_flags.PASSED_ON}",
     "rnnsearch-beam-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
     "    --pool_source='pool/*.en.gz' --pool_target='pool/*.fr.gz' --keep=100000 \\\n"
     "    --output=kept \\\n    --direct_num_workers=2 --direct_running_mode=multi_processing",
@@ -29,7 +23,7 @@ FLAGS = COMMAND.flags
 _INPUTS = {
     "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
     "in_domain_target": "their translations, line by line",
-    "pool_source": f"source side of the pairs to choose from: {SHARDS}",
+    "pool_source": f"source side of the pairs to choose from: {beam_flags.SHARDS}",
     "pool_target": "their translations, in as many files, paired by the order of the names",
 }
 COMMAND.group("Data")
@@ -62,7 +56,7 @@ def run() -> None:
         from rnnsearch_tf.pipelines import selection, shards
         from rnnsearch_tf.progress import say
 
-    pass_options_on(COMMAND)
+    beam_flags.pass_options_on(COMMAND)
     paths = {name: shards.absolute(getattr(FLAGS, name)) for name in _INPUTS}
     for path in paths.values():
         shards.matching(path)
@@ -70,7 +64,7 @@ def run() -> None:
         raise UsageError("--pool_target: --pool_source names the same files")
     # The output goes to new subfolders, which only a pattern with "**" would search.
     pools = paths["pool_source"], paths["pool_target"]
-    output = output_folder(COMMAND, [pattern for pattern in pools if "**" in pattern])
+    output = beam_flags.output_folder(COMMAND, [pattern for pattern in pools if "**" in pattern])
     sides = _pool_files(*pools, output)
     pool = [
         selection.Shard(
@@ -94,7 +88,7 @@ def run() -> None:
     for folder in ("source", "target", "scores"):
         shards.check_empty(f"{output}/{folder}")
     unfinished = shards.unfinished_folder(output)
-    counters = run_job(
+    counters = beam_flags.run_job(
         COMMAND,
         lambda pipeline: selection.select_shards(pipeline, pool, chosen, unfinished),
         [path for shard in pool for path in (shard.kept_source, shard.kept_target)],

@@ -4,30 +4,16 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.inference.exported import check_models, find_version
 from rnnsearch_tf.models.model_directory import find_model
-from rnnsearch_tf.scripts.shared.beam_flags import (
-    PASSED_ON,
-    SHARDS,
-    check_resumed,
-    output_folder,
-    pass_options_on,
-    run_job,
-)
+from rnnsearch_tf.scripts.shared import beam_flags, translation_lines
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
 from rnnsearch_tf.scripts.shared.quiet_start import quiet_start
-from rnnsearch_tf.scripts.shared.translation_lines import (
-    check_n_best,
-    check_split_sentences,
-    define_split_sentences,
-    define_translation_format,
-    translation_format,
-)
 
 COMMAND = Command(
     "rnnsearch-beam-translate",
     "translate sharded text on Apache Beam: for each input file, an output file of "
     "the same name and format, N lines in, N lines out, in order; a blank line gives a blank line. "
-    f"{PASSED_ON}",
+    f"{beam_flags.PASSED_ON}",
     "rnnsearch-beam-translate --model_dir=export --input='text/*.gz' \\\n"
     "    --output=translated \\\n    --direct_num_workers=2 --direct_running_mode=multi_processing",
     passes_on=True,
@@ -45,7 +31,8 @@ COMMAND.group("Data")
 COMMAND.define(
     "input",
     REMOTE_PATH,
-    f"text to translate, UTF-8, plain or .gz, or TFRecords in files named .tfrecord: {SHARDS}",
+    "text to translate, UTF-8, plain or .gz, or TFRecords in files named .tfrecord: "
+    f"{beam_flags.SHARDS}",
     required=True,
     repeated=True,
 )
@@ -53,7 +40,7 @@ COMMAND.define(
     "feature", str,
     "name of the text feature in TFRecords of tf.train.Example; without it, a record is a line",
 )  # fmt: skip
-define_split_sentences(COMMAND)
+translation_lines.define_split_sentences(COMMAND)
 COMMAND.group("Output")
 COMMAND.define(
     "output",
@@ -63,7 +50,7 @@ COMMAND.define(
     required=True,
 )
 COMMAND.define("resume", bool, "skip files whose output exists, as after a failed job", False)
-define_translation_format(COMMAND)
+translation_lines.define_translation_format(COMMAND)
 
 _COUNTERS = (
     "shards", "lines", "blank_lines", "not_utf8_lines", "truncated_lines",
@@ -75,30 +62,28 @@ _COUNTERS = (
 def run() -> int:
     """Translate."""
     require_package("apache_beam")
-    to_text = translation_format(COMMAND, FLAGS.n_best)
+    to_text = translation_lines.translation_format(COMMAND, FLAGS.n_best)
     aligns = FLAGS.alignment is not None
-    check_split_sentences(COMMAND, aligns)
+    translation_lines.check_split_sentences(COMMAND, aligns)
     with quiet_start():
         from rnnsearch_tf.pipelines import shards, translation
         from rnnsearch_tf.progress import say
 
-    pass_options_on(COMMAND)
+    beam_flags.pass_options_on(COMMAND)
     model = FLAGS.model_dir
     if "://" not in model:
         model = str(find_model(model))
         model = shards.absolute(str(find_version(model) or model))
-        check_n_best(COMMAND, check_models([model], "best").decoding)
+        translation_lines.check_n_best(COMMAND, check_models([model], "best").decoding)
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
-    if len(set(patterns)) < len(patterns):
-        raise UsageError("--input: a pattern is given twice")
     files = [path for pattern in patterns for path in shards.matching(pattern)]
     if FLAGS.feature and not any(map(shards.has_records, files)):
         raise UsageError("--feature needs input in TFRecords, in files named .tfrecord")
-    output = output_folder(COMMAND, patterns)
+    output = beam_flags.output_folder(COMMAND, patterns)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, aligns, FLAGS.split_sentences)
-    check_resumed(COMMAND, output, handler.digests)
+    beam_flags.check_resumed(COMMAND, output, handler.digests)
     unfinished = shards.unfinished_folder(output)
-    counters = run_job(
+    counters = beam_flags.run_job(
         COMMAND,
         lambda pipeline: translation.translate_shards(
             pipeline, patterns, output, unfinished, handler, to_text, FLAGS.feature, FLAGS.resume
