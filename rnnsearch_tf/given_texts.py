@@ -14,8 +14,8 @@ _Target = TypeVar("_Target", bound=Target)
 
 
 def decoded(line: Line) -> str:
-    """Return the text of a sentence."""
-    return line.decode(errors="replace") if isinstance(line, bytes) else line
+    """Return the text of a sentence, a plain str also for one of NumPy."""
+    return line.decode(errors="replace") if isinstance(line, bytes) else str(line)
 
 
 def _is_series(values: Any) -> bool:

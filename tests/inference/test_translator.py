@@ -436,9 +436,10 @@ def test_an_export_of_version_0_1_0_gives_sentences_scores_alone(translator):
     assert older.score(*pair) == read.score
 
 
-def test_text_as_bytes(translator):
-    results = translator.translate([b"It is cold.", b"caf\xe9"])
-    assert [one.source for one in results] == ["It is cold.", "caf\ufffd"]
+def test_text_as_bytes_or_of_an_array(translator):
+    results = translator.translate([b"It is cold.", b"caf\xe9", np.str_("It is late.")])
+    assert [one.source for one in results] == ["It is cold.", "caf\ufffd", "It is late."]
+    assert repr(results[2]).startswith("Translation('It is late.' → ")
     assert results[0].text == translator.translate("It is cold.").text
 
 
