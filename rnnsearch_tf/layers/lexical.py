@@ -24,6 +24,9 @@ class LexicalModel(PreciseLayer):
     m = l). A rare word reaches the output without the recurrent states, which have seldom seen it.
 
     Weight, stored transposed: `W_l` [m, m].
+
+    Args:
+        initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
     def __init__(self, initial_weights: InitialWeights = "paper", **kwargs: Any):
@@ -37,6 +40,10 @@ class LexicalModel(PreciseLayer):
         self.W_l = self.add_weight((size, size), matrix, name="W_l")
 
     def call(self, words: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows m"]:
-        """Return what is added to t_i, from Σ_j α_ij E x_j."""
+        """Return what is added to t_i.
+
+        Args:
+            words: Σ_j α_ij E x_j.
+        """
         words = ops.tanh(self.wide(words))
         return words + ops.tanh(product(words, self.factor(self.W_l)))

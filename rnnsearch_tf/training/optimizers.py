@@ -1,6 +1,7 @@
 """Adadelta and Adam that clip the gradient summed over replicas, with fused updates."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import keras
@@ -18,6 +19,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
 
     def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
+        if clip_norm is not None and not (isinstance(clip_norm, Real) and clip_norm > 0):
+            raise ValueError(f"clip_norm {clip_norm!r}: must be a number above 0, or None")
         self.clip_norm = clip_norm
 
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:

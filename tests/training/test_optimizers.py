@@ -1,5 +1,7 @@
 """The optimizers against Keras's own and against the equations, and the gradient's norm."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
@@ -179,3 +181,10 @@ def test_update_and_apply_are_one():
         results.append(weight.numpy())
         assert int(optimizer.iterations.numpy()) == 2
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("clip_norm", [0, -1.0, math.nan, "1"])
+def test_a_norm_that_is_no_maximum_is_refused(clip_norm):
+    for kind in (Adam, Adadelta):
+        with pytest.raises(ValueError, match="must be a number above 0, or None"):
+            kind(clip_norm=clip_norm)
