@@ -34,11 +34,10 @@ def count(name: str, number: int = 1) -> None:
     Metrics.counter(NAMESPACE, name).inc(number)
 
 
-def use_options(options: Sequence[str]) -> list[str]:
-    """Pass options to Beam's filesystems, which would get them only from a pipeline.
+def unknown_options(options: Sequence[str]) -> list[str]:
+    """List the options that Beam's Python SDK does not know; a job server may know them.
 
-    Returns those that Beam's Python SDK does not know; a job server may know them. UsageError for
-    a value that Beam refuses.
+    UsageError for a value that Beam refuses.
     """
     said = io.StringIO()
     try:
@@ -46,10 +45,14 @@ def use_options(options: Sequence[str]) -> list[str]:
             PipelineOptions([*options]).get_all_options()
     except SystemExit as error:
         raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from error
-    FileSystems.set_options(PipelineOptions([_LOCAL, *options]))
     known = PipelineOptions([]).get_all_options()
     names = [option[2:].partition("=")[0] for option in options]
     return [name for name in names if name not in known and name.removeprefix("no_") not in known]
+
+
+def set_filesystem_options(options: Sequence[str]) -> None:
+    """Pass the options to Beam's filesystems, which would get them only from a pipeline."""
+    FileSystems.set_options(PipelineOptions([_LOCAL, *options]))
 
 
 def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dict[str, int]:

@@ -76,6 +76,8 @@ def run() -> int:
         model = shards.absolute(str(find_version(model) or model))
         translation_lines.check_n_best(COMMAND, check_models([model], "best").decoding)
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
+    if len(set(patterns)) < len(patterns):
+        raise UsageError("--input: a pattern is given twice")
     files = [path for pattern in patterns for path in shards.matching(pattern)]
     if FLAGS.feature and not any(map(shards.has_records, files)):
         raise UsageError("--feature needs input in TFRecords, in files named .tfrecord")

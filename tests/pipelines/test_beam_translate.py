@@ -332,6 +332,7 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
 
     assert "none*: no such file" in said(f"{tmp_path}/none*")
     assert "--n_best 4: must be from 1 to the beam size, 3" in said(f"{text}/a.en", "--n_best=4")
+    assert "a pattern is given twice" in said(f"{text}/a.en", f"--input={text}/a.en")
     same = fails(capsys, *flags(export_dir, text, text))
     assert "reads files there" in same
     assert "reads files there" in fails(capsys, *flags(export_dir, text, text / "out"))
@@ -367,7 +368,7 @@ def test_a_lost_or_doubled_chunk_is_no_shard(tmp_path):
 
 
 def test_options_of_a_job_server_are_passed_on(capsys):
-    assert jobs.use_options(["--runner=x", "--of_a_server=4", "--no_use_public_ips"]) == [
+    assert jobs.unknown_options(["--runner=x", "--of_a_server=4", "--no_use_public_ips"]) == [
         "of_a_server"
     ]
 
@@ -377,7 +378,7 @@ def test_the_options_in_the_documentation_are_beams():
     section = page.partition("## Runners")[2].partition("\n## ")[0]
     options = re.findall(r"--\w+=[^\s`]+", section)
     # A placeholder, and the worker pool's.
-    assert {*jobs.use_options(options)} == {"NAME", "service_port"}
+    assert {*jobs.unknown_options(options)} == {"NAME", "service_port"}
 
 
 def test_a_model_elsewhere_is_copied(export_dir, tmp_path):

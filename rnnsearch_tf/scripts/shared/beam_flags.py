@@ -31,8 +31,9 @@ def pass_options_on(command: Command) -> None:
     """Check Beam's options and pass them to its filesystems; call it before any path is used."""
     from rnnsearch_tf.pipelines import jobs
 
-    for name in jobs.use_options(command.passed_on):
+    for name in jobs.unknown_options(command.passed_on):
         command.warn(f"--{name} is unknown to Beam's Python SDK; the job server may know it")
+    jobs.set_filesystem_options(command.passed_on)
 
 
 def output_folder(command: Command, inputs: list[str]) -> str:
